@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import startDatabase from '@davit/testkit/global-database';
 import { examplesOf } from '../e2e/examples/examples.ts';
-import { tellStory } from '../e2e/examples/story.ts';
+import { runStory } from '../e2e/examples/story.ts';
 import { generatedFolder } from './generated.ts';
 
 /*
@@ -12,7 +12,7 @@ import { generatedFolder } from './generated.ts';
 
 const stop = await startDatabase();
 try {
-  const examples = examplesOf(await tellStory());
+  const examples = examplesOf(await runStory());
   await writeFile(path.join(generatedFolder, 'examples.json'), `${JSON.stringify(examples, null, 2)}\n`);
   process.stdout.write(`${Object.keys(examples).length} operations have an example\n`);
 } finally {

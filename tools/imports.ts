@@ -61,8 +61,8 @@ export function readImports(sources: Sources, workspaces: readonly Workspace[]):
   for (const [file, module] of modules) {
     if (module.error !== undefined) problems.push({ file, line: 1, message: module.error });
     for (const { specifier, names, isTypeOnly, line } of module.imports) {
-      // Styles are for the bundler.
-      if (specifier.endsWith('.css')) continue;
+      // Styles are for the bundler, and data imports nothing. The compiler checks that the data exists.
+      if (/\.(css|json)$/.test(specifier)) continue;
       const target = resolve(file, specifier, workspaces);
       if (isOurs(target) && !sources.has(target)) {
         problems.push({ file, line, message: `imports ${specifier}, which does not exist` });

@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../../packages/cli/dist/davit.mjs', impor
 /** Milliseconds beyond those of bare Node.js. */
 const targets = { version: 60, status: 120 } as const;
 
-/** The budgets of the command line, beyond the start of Node.js itself. Each command is measured in turns with the floor. */
+/** The budgets of the command line, beyond the start of Node.js itself. Commands and the floor are measured in turns. */
 export const commandLineRow: Row = {
   name: 'command-line',
   about: '`davit --version` and `davit status` of an environment, beyond bare Node.js',

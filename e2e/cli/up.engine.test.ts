@@ -94,6 +94,36 @@ require('node:http').createServer((_, response) => response.end(text + ' one')).
     expect(await seen(folder, second.out)).toMatchObject({ body: 'built two', user: 'node' });
   }, 300_000);
 
+  test('up and logs -f go on when the server is killed and restarted, and lose and repeat no line', async () => {
+    const folder = path.join(terminal.home, 'shop');
+    const server = path.join(folder, 'server.js');
+    const prints = 'let line = 0;\nsetInterval(() => console.log(`line ${(line += 1)} of shop`), 100);\n';
+    await writeFile(server, `${await readFile(server, 'utf8')}${prints}`);
+    setup.davit.order('build:before', 'kill');
+    const deploying = terminal.start(['up'], { folder });
+    await setup.davit.exited();
+    await setup.davit.serve();
+    const deployed = await deploying.ended;
+    expect(deployed).toMatchObject({ code: 0, out: expect.stringMatching(/^http:/) });
+    expect(deployed.err.match(/✓ built/g)).toHaveLength(1);
+
+    const following = terminal.start(['logs', '-f', '--plain', '--lines', '1000', '--grep', 'of shop'], { folder });
+    const numbers = (): number[] => [...following.out().matchAll(/^line (\d+) of shop$/gm)].map(([, number]) => Number(number));
+    const more = async (): Promise<void> => {
+      const before = numbers().length;
+      await expect.poll(() => numbers().length, { timeout: 60_000 }).toBeGreaterThan(before + 10);
+    };
+    await more();
+    await setup.davit.kill();
+    await setup.davit.serve();
+    await more();
+    following.kill('SIGINT');
+    const { code, err } = await following.ended;
+    expect({ code, err }).toEqual({ code: 130, err: expect.stringContaining('nothing missed') });
+    const all = numbers();
+    expect(all).toEqual(all.map((_, index) => (all[0] ?? 0) + index));
+  }, 300_000);
+
   test('a folder of pages is served without root', async () => {
     const folder = await folderOf('pages', { 'index.html': 'pages\n' });
     const { out } = await up(folder, '--yes');

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { DriverError } from '@davit/drivers';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startProxy } from '../console/proxy.ts';
 import { buildCommandLine, openTerminal, type Terminal } from './terminal.ts';
 
 /* A folder becomes an address: real pushes to the git remote of a server whose cluster is in memory. */
@@ -89,6 +90,30 @@ test('a failed deployment of a folder is explained, with exit code 5, and the ne
   server.fake.script = {};
   await writeFile(path.join(folder, 'server.js'), 'require("node:http").createServer().listen(8080); // mended\n');
   expect(await terminal.run(['up'], { folder })).toMatchObject({ code: 0, out: expect.stringMatching(/^http:/) });
+});
+
+test('up goes on after a lost connection, and reports each step once', async () => {
+  const proxy = await startProxy(server.baseUrl);
+  const behind = path.join(terminal.home, 'behind');
+  await mkdir(behind);
+  await writeFile(path.join(behind, 'Dockerfile'), 'FROM scratch\nEXPOSE 8080\n');
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.fake.script = { before: ({ method }) => (method === 'awaitReady' ? held : undefined) };
+  const environment = { DAVIT_SERVER: proxy.baseUrl, DAVIT_TOKEN: server.adminToken };
+  const deploying = terminal.start(['up', '--yes', '--project', 'acme', '--json-lines'], { folder: behind, environment });
+  await vi.waitFor(() => expect(deploying.out()).toContain('"step_name":"DEPLOYMENT"'), 30_000);
+  await proxy.cut();
+  await proxy.restore();
+  await vi.waitFor(() => expect(deploying.err()).toContain('nothing missed'), 30_000);
+  release();
+  server.fake.script = {};
+  const { code, out } = await deploying.ended;
+  expect(code).toBe(0);
+  const events = out.split('\n').filter((line) => line.includes('"DEPLOYMENT_LOG"'));
+  expect(events.length).toBeGreaterThan(0);
+  expect(new Set(events).size).toBe(events.length);
+  await proxy.close();
 });
 
 test('a git repository elsewhere is deployed, and the folder is linked to it', async () => {

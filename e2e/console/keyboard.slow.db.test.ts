@@ -33,7 +33,9 @@ async function deploymentsOfWeb({ api, services }: World): Promise<number> {
 }
 
 const isDeployed = (there: World, times: number): Step => ({
-  until: () => expect.poll(() => deploymentsOfWeb(there), { timeout: 20_000 }).toBe(times),
+  until: async () => {
+    await expect.poll(() => deploymentsOfWeb(there), { timeout: 20_000 }).toBe(times);
+  },
 });
 
 const tasks: readonly Task[] = [
@@ -145,13 +147,12 @@ const tasks: readonly Task[] = [
       { to: /^Save/ },
       enter,
       {
-        until: () =>
-          expect
-            .poll(async () => {
-              const query = { parent_id: services.web, scope: 'APPLICATION' } as const;
-              return (await api.call('listVariables', { query })).results.map(({ key, value }) => `${key}=${value}`);
-            })
-            .toContain('LEVEL=debug'),
+        until: async () => {
+          const query = { parent_id: services.web, scope: 'APPLICATION' } as const;
+          const read = async () =>
+            (await api.call('listVariables', { query })).results.map(({ key, value }) => `${key}=${value}`);
+          await expect.poll(read).toContain('LEVEL=debug');
+        },
       },
     ],
   },
@@ -238,6 +239,7 @@ test.each(tasks)(
     if (scope === null) await page.goto(`${proxy.baseUrl}/console${at(world)}`);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await byKeyboard(page, steps(world));
+    expect(world.complaints).toEqual([]);
     await page.close();
   },
   90_000,

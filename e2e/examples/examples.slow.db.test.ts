@@ -3,14 +3,14 @@ import { exampleOf, type Example } from '@davit/contract/examples';
 import { beforeAll, expect, test } from 'vitest';
 import { faultsOf } from '../../packages/contract/src/testing/fits.ts';
 import { examplesOf } from './examples.ts';
-import { tellStory, type Story } from './story.ts';
+import { runStory, type Story } from './story.ts';
 
 /* The examples are those of the server as it is now. After a change: npm run examples. */
 
 let story: Story;
 let examples: Readonly<Record<string, Example | undefined>>;
 beforeAll(async () => {
-  story = await tellStory();
+  story = await runStory();
   examples = examplesOf(story);
 }, 300_000);
 

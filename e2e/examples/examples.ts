@@ -88,8 +88,7 @@ class Stable {
   }
 
   /**
-   * Returns a list with at most three objects, in their order. Those with an id that paths of the story name come before
-   * others.
+   * Returns at most three objects of a list, in their order: first those with an id that paths of the story name.
    */
   #cut(list: readonly unknown[]): readonly unknown[] {
     const isKnown = (one: unknown): boolean =>

@@ -15,8 +15,8 @@ export interface Story {
   readonly replacements: ReadonlyMap<string, string>;
 }
 
-/** Tells the story of the shop to a real server: every operation is called at least once. Takes about a minute. */
-export async function tellStory(): Promise<Story> {
+/** Runs the story of the shop on a real server: every operation is called at least once. Takes some twenty seconds. */
+export async function runStory(): Promise<Story> {
   const shop = await startShopServer();
   try {
     await firstRun(shop);

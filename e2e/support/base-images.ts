@@ -8,8 +8,8 @@ import { callEngine, findProgram, importImage, sharedLibraries, tarOf } from '..
 type Archive = Parameters<typeof addBusybox>[0];
 
 /*
- * Base images of generated Dockerfiles under their own names, made of this machine's programs: the engines of tests reach
- * no registry.
+ * Base images of generated Dockerfiles under their own names, made of this machine's programs: the engines of tests
+ * reach no registry.
  */
 
 /** Creates `docker.io/library/node:24-slim`: Node.js, npm, a shell and the user node. */
@@ -31,7 +31,7 @@ export function systemPython(): { readonly version: string; readonly library: st
   return version !== undefined && existsSync(path.join(library, 'http/server.py')) ? { version, library } : null;
 }
 
-/** Creates `docker.io/library/python:<version>-slim` of the system's Python: without pip, for programs without packages. */
+/** Creates `docker.io/library/python:<v>-slim` of the Python, without pip: for programs without packages. */
 export async function loadPythonBase(docker: EngineClient, version: string, library: string): Promise<void> {
   await load(docker, { name: 'docker.io/library/python', tag: `${version}-slim`, users: {} }, (archive) => {
     addPrograms(archive, { 'usr/bin/python': realpathSync('/usr/bin/python3'), 'usr/sbin/useradd': '/usr/sbin/useradd' });
@@ -43,8 +43,8 @@ export async function loadPythonBase(docker: EngineClient, version: string, libr
 }
 
 /**
- * Creates a stand-in for `docker.io/nginxinc/nginx-unprivileged:stable-alpine`: it serves the same folder on the same port,
- * as the same user, with the web server of busybox.
+ * Creates a stand-in for `docker.io/nginxinc/nginx-unprivileged:stable-alpine`: it serves the same folder on the same
+ * port, as the same user, with the web server of busybox.
  */
 export async function loadPagesBase(docker: EngineClient): Promise<void> {
   const files = { name: 'davit-e2e/pages', tag: '1', users: { nginx: 101 } };

@@ -51,7 +51,7 @@ export async function clusters({ recorder }: ShopServer, api: Caller): Promise<v
   }
 }
 
-/** What is done to the cluster while the shop runs on it. */
+/** Reads and upgrades the cluster while staging runs on it. */
 export async function clusterInUse({ recorder }: ShopServer, api: Caller): Promise<void> {
   await recorder.call(api, 'getEnvironmentsByClusterId');
   await recorder.call(api, 'stopCluster', { refusal: 409 });

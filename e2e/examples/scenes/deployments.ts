@@ -57,7 +57,7 @@ export async function firstDeployment(shop: ShopServer, api: Caller): Promise<vo
   await backups(shop, api);
 }
 
-/** What is done with each service, from one deployment to the next. */
+/** Deploys, redeploys, stops and restarts each service. */
 async function eachService(shop: ShopServer, api: Caller): Promise<void> {
   const { recorder } = shop;
   const act = async (id: string, body?: object, environmentId?: string) => {

@@ -11,7 +11,7 @@ interface Entry {
   /** The path parameter with its id. */
   readonly parameter: string;
   readonly body: object;
-  /** What the edit changes. */
+  /** Fields that the edit changes. */
   readonly change: object;
   /** Reads with the id of the record, such as the services that use it. */
   readonly more?: readonly string[];
@@ -160,7 +160,7 @@ async function credentials(shop: ShopServer, api: Caller): Promise<void> {
   await shop.recorder.call(api, 'listOrganizationCredentials');
 }
 
-/** What the server knows about vendors and defaults. */
+/** Reads the catalogues of vendors and the defaults of settings. */
 export async function catalogues({ recorder }: ShopServer, api: Caller): Promise<void> {
   const plain = [
     'listCloudProvider',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ErrorBody } from './errors.ts';
 import { exampleOf, examples, type Example } from './examples.ts';
 import type { Operation } from './operation.ts';
-import { operationList } from './operations.ts';
+import { operationList, operations } from './operations.ts';
 import { refusals } from './refusals.ts';
 import { faultsOf } from './testing/fits.ts';
 
@@ -47,6 +47,12 @@ function faultsOfAnswer({ events, response }: Operation, { status, answer }: Exa
   if (response === null) return answer === undefined ? [] : ['the operation answers nothing'];
   return faultsOf(response, answer);
 }
+
+test('a body that lacks a field, or has an id that is none, does not fit', () => {
+  expect(faultsOf(operations.createProject.body, {})).not.toEqual([]);
+  const answer = { ...JSON.parse(JSON.stringify(exampleOf('getProject')?.answer)), id: 'shop' };
+  expect(faultsOf(operations.getProject.response, answer)).not.toEqual([]);
+});
 
 test('no example shows a secret or the machine on which it was made', () => {
   const text = JSON.stringify(examples);

@@ -152,7 +152,7 @@ function queryParameters(operation: Operation): unknown[] {
   const declared = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: query?.required?.includes(name) ?? false,
+    ...(query?.required?.includes(name) === true && { required: true }),
     ...lifted(schema),
   }));
   return isPaged(operation) ? [...declared, { $ref: `${parametersPath}page` }, { $ref: `${parametersPath}pageSize` }] : declared;
@@ -167,14 +167,12 @@ function lifted(schema: object): Record<string, unknown> {
 const page = {
   name: 'page',
   in: 'query',
-  required: false,
   description: 'The page to return, counted from 1. Without it and without `pageSize` the whole list is returned.',
   schema: { type: 'integer', minimum: 1, maximum: pageLimits.page, default: 1 },
 };
 const pageSize = {
   name: 'pageSize',
   in: 'query',
-  required: false,
   description: 'How many records a page has. Without it and without `page` the whole list is returned.',
   schema: { type: 'integer', minimum: 1, maximum: pageLimits.pageSize, default: defaultPageSize },
 };
@@ -182,14 +180,12 @@ const pageSize = {
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: false,
   description: 'A request that is repeated with the same key within 24 hours gets the response of the first one',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const ifMatch = {
   name: 'If-Match',
   in: 'header',
-  required: false,
   description: '`ETag` of the record when it was read: 412 if it has changed since then',
   schema: { type: 'string' },
 };
@@ -197,7 +193,6 @@ const ifMatch = {
 const lastEventId = {
   name: 'Last-Event-ID',
   in: 'header',
-  required: false,
   description: 'Id of the last received event: the stream resumes after it',
   schema: { type: 'string', maxLength: 8000 },
 };

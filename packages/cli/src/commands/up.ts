@@ -12,7 +12,7 @@ import { leadsToLink, type PlaceFlags, type Service, type ServiceReference, type
 import { detect, exposedPort, findPort, openFolder, type Detected } from '../up/detect.ts';
 import { dockerfileFor, dockerignoreFor } from '../up/dockerfile.ts';
 import { DeploymentWatch } from '../up/deployment-watch.ts';
-import { Snapshots, type Snapshot } from '../up/snapshot.ts';
+import { Snapshots, type Snapshot, type Target as Remote } from '../up/snapshot.ts';
 import { findTarget, named, type Target } from '../up/target.ts';
 import { linkFolder } from './place.ts';
 
@@ -279,29 +279,36 @@ async function send(cli: Cli, session: Session, application: Application, given:
     const what = snapshot.changedFiles === 0 ? 'No file' : plural(snapshot.changedFiles, 'file');
     out.talk(`  ${what} changed since the last deployment`);
   }
-  if (snapshot.changedFiles === 0) return deploy(cli, site, service, given);
-  return push(cli, application, { snapshots, snapshot, given });
+  const { project, environment } = site.place;
+  const url = repositoryUrl(site.context.server, [project.id, environment.id, service.id]);
+  const target = { url, branch, token: site.context.token };
+  if (snapshot.changedFiles === 0) {
+    if (await snapshots.isLatest({ ...target, signal: new AbortController().signal })) return deploy(cli, site, service, given);
+    out.talk('  Somebody has sent other files since: those of this folder are sent again');
+  }
+  return push(cli, application, { snapshots, snapshot, given, target });
 }
 
 interface Sending {
   readonly snapshots: Snapshots;
   readonly snapshot: Snapshot;
   readonly given: UpFlags;
+  readonly target: Omit<Remote, 'signal' | 'onTalk'>;
 }
 
-async function push(cli: Cli, { site, service }: Application, { snapshots, snapshot, given }: Sending): Promise<ExitCode> {
-  const { project, environment, organization } = site.place;
+async function push(cli: Cli, { site, service }: Application, sending: Sending): Promise<ExitCode> {
+  const { snapshots, snapshot, given, target } = sending;
+  const { organization } = site.place;
   const watch = new DeploymentWatch(site.client, { organizationId: organization.id, serviceId: service.id });
   const leave = new AbortController();
   try {
     await watch.opened;
-    const url = repositoryUrl(site.context.server, [project.id, environment.id, service.id]);
     const onTalk = sentReporter(cli, snapshot);
-    const pushing = snapshots.push(snapshot, { url, branch, token: site.context.token, signal: leave.signal, onTalk });
+    const pushing = snapshots.push(snapshot, { ...target, signal: leave.signal, onTalk });
     const pushed = pushing.then(
       () => undefined,
       (error: unknown) => {
-        throw pushFailed(error, url);
+        throw pushFailed(error, target.url);
       },
     );
     // The push lasts until the deployment has ended: the deployment is followed meanwhile.

@@ -1,4 +1,4 @@
-import type { Detected, Language } from './detect.ts';
+import type { Detected, Language } from './detected.ts';
 
 /** Names the registry, as not every builder has a default one. */
 const library = 'docker.io/library';

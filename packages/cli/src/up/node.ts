@@ -1,4 +1,4 @@
-import type { Detected, Folder } from './detect.ts';
+import type { Detected, Folder } from './detected.ts';
 
 interface Package {
   readonly scripts?: Readonly<Record<string, string>>;

@@ -71,7 +71,11 @@ test('what somebody else pushed in between stays in the history', async () => {
   await writeFile(path.join(other, 'theirs.js'), '');
   git(other, 'add', '--all');
   git(other, 'commit', '--quiet', '--message', 'theirs');
+  expect(await open().isLatest(target())).toBe(true);
   git(other, 'push', '--quiet', 'origin', 'main');
+  // Nothing in the folder has changed, but what is deployed has.
+  expect((await open().take()).changedFiles).toBe(0);
+  expect(await open().isLatest(target())).toBe(false);
   await write('server.js', 'changed again');
   const commit = await open().push(await open().take(), target());
   expect(git(remote, 'rev-parse', 'main').trim()).toBe(commit);

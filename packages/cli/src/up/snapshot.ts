@@ -67,6 +67,16 @@ export class Snapshots {
   }
 
   /**
+   * Returns whether the branch still has the snapshot that was sent last. Otherwise somebody has pushed since, as from
+   * another machine, so that a deployment would not deploy this folder.
+   */
+  async isLatest(target: Target): Promise<boolean> {
+    const words = ['ls-remote', target.url, `refs/heads/${target.branch}`];
+    const { code, out } = await this.#run(words, { environment: withToken(target), signal: target.signal });
+    return code === 0 && out.split('\t')[0] === (await this.lastSent());
+  }
+
+  /**
    * Pushes a commit to a branch. The token reaches git in a variable of its environment, which no other user can read.
    * A commit that somebody else pushed in between is not overwritten: the snapshot becomes the next commit.
    */

@@ -145,45 +145,6 @@ export const deploymentLogOf = (environmentId: string, executionId: string) =>
       api().call('listEnvironmentLogs', { params: { environmentId }, query: { version: executionId }, signal }),
   });
 
-/**
- * Whether the session may deploy in an environment: null if it may, otherwise the reason. The server is asked to stop
- * no service, which it refuses in any case: with the words of the stop itself if the session may not stop.
- */
-export const refusalIn = (environmentId: string) =>
-  queryOptions({
-    queryKey: ['refusal', environmentId],
-    staleTime: 60_000,
-    queryFn: async ({ signal }): Promise<string | null> => {
-      try {
-        await api().call('stopSelectedServices', { params: { environmentId }, body: {}, signal });
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 403) return error.message;
-        if (!(error instanceof ApiError) || ![400, 409, 422].includes(error.status)) throw error;
-      }
-      return null;
-    },
-  });
-
-/**
- * Whether the session may edit in an environment: null if it may, otherwise the reason. The server is asked for an edit
- * of a version that never was: if the session may edit, the server refuses the version, and nothing changes.
- */
-export const editRefusalIn = (environmentId: string) =>
-  queryOptions({
-    queryKey: ['editRefusal', environmentId],
-    staleTime: 60_000,
-    queryFn: async ({ signal }): Promise<string | null> => {
-      try {
-        await api().call('editEnvironment', { params: { environmentId }, body: {}, ifUpdatedAt: 'never', signal });
-        return null;
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 403) return error.message;
-        if (error instanceof ApiError && (error.status === 412 || error.status === 409)) return null;
-        throw error;
-      }
-    },
-  });
-
 type ReadHistory = (id: string, query: { pageSize: number; page: number }, signal: AbortSignal) => Promise<ServiceHistory>;
 const historyCalls: Readonly<Record<ServiceType, ReadHistory>> = {
   APPLICATION: (applicationId, query, signal) =>

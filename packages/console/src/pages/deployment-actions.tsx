@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { actOnEnvironment, deployAgain } from '../data/actions.ts';
-import { refusalIn } from '../data/queries.ts';
+import { refusalIn } from '../data/rights.ts';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote } from '../parts/face.tsx';

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { actOnEnvironment, type EnvironmentAction } from '../data/actions.ts';
-import { refusalIn } from '../data/queries.ts';
+import { refusalIn } from '../data/rights.ts';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote } from '../parts/face.tsx';

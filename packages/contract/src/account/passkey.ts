@@ -139,7 +139,7 @@ export const listPasskeys = operation({
   summary: 'List your passkeys',
   description: `
     Returns the passkeys with which you sign in, the oldest first. The list is empty for people who sign in through an
-    issuer. Every person may read their own list; API tokens have none.
+    issuer.
   `,
   scope: 'READ',
   target: 'instance',
@@ -197,8 +197,8 @@ export const createPasskey = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`VALIDATION_FAILED\` (400) | The credential does not answer the challenge, is for another address, or was made without PIN, finger or face. | Begin again on the page of this server. |
-    | \`SIGN_IN_EXPIRED\` (400) | Another session began, the challenge was used, or it is older than ten minutes. | Begin again. |
+    | \`VALIDATION_FAILED\` (400) | The credential does not answer the challenge, is for another address, or was made without PIN, finger or face. | Begin again. |
+    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the challenge was used, or it is older than ten minutes. | Begin again. |
     | \`ALREADY_EXISTS\` (409) | The passkey was added before. | Nothing. |
   `,
   scope: 'READ',
@@ -225,8 +225,8 @@ export const editPasskey = operation({
   tag,
   summary: 'Rename a passkey',
   description: `
-    Changes the name under which your list shows the passkey. Nothing else about it changes, and no session ends. Every
-    person may rename their own passkeys; those of others do not exist for them.
+    Changes the name under which your list shows the passkey. Nothing else about it changes, and no session ends.
+    You can rename your own passkeys only.
   `,
   scope: 'READ',
   target: 'instance',

@@ -89,7 +89,7 @@ export const changePassword = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`VALIDATION_FAILED\` (400) | The present password is wrong, or the new one is too short. | \`errors\` names the field. |
+    | \`VALIDATION_FAILED\` (400) | The password is wrong, or the new one is too short. | \`errors\` names the field. |
     | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Change the password at the issuer. |
   `,
   scope: 'READ',

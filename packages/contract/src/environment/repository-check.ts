@@ -68,14 +68,13 @@ export const checkGitRepository = operation({
     Reads a git repository and returns its branches, Dockerfiles with their ports and stages, its compose file, charts and
     languages below \`root_path\`. Nothing is stored and nothing is deployed.
 
-    The repository is read as a deployment reads it: with the same git token, within a minute. The first 20,000 files are searched, and the 20 Dockerfiles nearest to
-    \`root_path\` are read. Folders that begin with a dot, \`node_modules\` and \`vendor\` are left out.
+    It has a minute. The first 20,000 files are searched, and the 20 Dockerfiles nearest to \`root_path\` are read, without
+    \`node_modules\`, \`vendor\`, and folders that begin with a dot.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`SOURCE_NOT_USABLE\` (400) | The repository, its branch or its \`root_path\` cannot be read. | The message has the cause; \`errors\` names the field. |
-    | \`INVALID_REFERENCE\` (400) | \`git_token_id\` is no git token of the organization. | Create a git token first. |
-    | \`VALIDATION_FAILED\` (400) | The URL or the branch is none. | \`errors\` names the field and its rule. |
+    | \`SOURCE_NOT_USABLE\` (400) | The repository or a file is not usable; the message has the cause. | Correct the field in \`errors\`. |
+    | \`INVALID_REFERENCE\` (400) | An id in the body names nothing of this organization. | Correct the id. |
   `,
   scope: 'WRITE',
   target: 'environment',

@@ -5,29 +5,19 @@ import { about, DateTime, List, Name, Named, Nullable, Reference, Text, Uuid } f
 export const Project = Named(
   'Project',
   Type.Object({
-    id: about('Identifies the project in paths. Davit chooses it, and it never changes.', Uuid),
-    created_at: about('When the project was created.', DateTime),
-    updated_at: Type.Optional(
-      about(
-        `When the project was last edited, or created if it never was. Changes of its environments do not count.
-        The value is also the version that \`ETag\` and \`If-Match\` use.`,
-        DateTime,
-      ),
-    ),
+    id: about('Identifies it; it never changes.', Uuid),
+    created_at: about('When it was created.', DateTime),
+    updated_at: Type.Optional(about('When it was last edited. Changes of its environments do not count.', DateTime)),
     name: about('The name of the project, unique in its organization without regard to case.', Type.String()),
-    description: Type.Optional(about('What the project is for, in your own words. Empty if nobody wrote one.', Type.String())),
-    associated_environments_count: about(
-      'How many environments the project has, of every mode. Only a project with 0 can be deleted.',
-      Type.Integer(),
-    ),
-    organization: about('The organization that owns the project. A project cannot move to another one.', Reference),
+    description: Type.Optional(about('What it is for, in your own words; may be empty.', Type.String())),
+    associated_environments_count: about('How many environments it has. Only a project with 0 can be deleted.', Type.Integer()),
+    organization: about('The organization that owns it, for good.', Reference),
   }),
   `A group of environments, usually those of one product: its production, its staging, its previews. Its variables
   reach every service in it.`,
 );
 
-const nameRules = `1 to 255 characters, not only blanks. No other project of the organization may have the name;
-names are compared without regard to case.`;
+const nameRules = 'No other project of the organization may have it; case does not matter.';
 
 const tag = 'Project';
 
@@ -40,8 +30,7 @@ export const listProject = operation({
   description: `
     Returns the projects of the organization, oldest first. Without \`page\` and \`pageSize\` the list is complete.
 
-    A caller with a custom role gets only the projects that the role lets them see: the list can be empty although the
-    organization has projects. Everybody else who may read the list gets all of them.
+    A caller with a custom role gets those that the role may see.
   `,
   scope: 'READ',
   target: 'organization',
@@ -59,26 +48,19 @@ export const createProject = operation({
   description: `
     Creates an empty project. Nothing runs yet: add an environment to it, then services, and deploy.
 
-    The answer has the status 200, not 201 as for most other records. Send an \`Idempotency-Key\` to repeat the request
-    safely: without one, a repetition fails because the name is taken.
+    The answer has the status 200. A repetition fails because the name is taken, unless both have an \`Idempotency-Key\`.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | The organization has a project of this name; case does not matter. | Choose another name, or use the project that exists. |
-    | \`VALIDATION_FAILED\` (400) | \`name\` is missing, blank or too long, or \`description\` is too long. | \`errors\` names the field and its rule. |
+    | \`NAME_TAKEN\` (409) | A project of the organization has the name; case does not matter. | Choose another name. |
   `,
   scope: 'WRITE',
   target: 'organization',
   body: Named(
     'ProjectRequest',
     Type.Object({
-      name: about(`The name of the project. ${nameRules}`, Name),
-      description: Type.Optional(
-        about(
-          'What the project is for, in your own words; at most 10,000 characters. Without it, or with null, it is empty.',
-          Nullable(Text),
-        ),
-      ),
+      name: about(`Its name. ${nameRules}`, Name),
+      description: Type.Optional(about('What it is for, in your own words; null: empty.', Nullable(Text))),
     }),
     'A project to create.',
   ),
@@ -96,9 +78,8 @@ export const getProject = operation({
   description: `
     Returns the project with the number of its environments. To read the environments themselves, list them.
 
-    The header \`ETag\` of the answer is the version of the project: send it as \`If-Match\` when you edit or delete
-    the project, and the change is made only if nobody changed the project in between. The number of environments is
-    not part of the version.
+    Send the header \`ETag\` as \`If-Match\` with an edit to detect a change in between. The number of environments is not
+    part of it.
   `,
   scope: 'READ',
   target: 'project',
@@ -114,29 +95,20 @@ export const editProject = operation({
   tag,
   summary: 'Edit a project',
   description: `
-    Changes the name or the description of a project. Fields that you leave out stay as they are. Nothing is deployed
-    or restarted; services keep running.
-
-    Filters of webhooks name projects: after you rename a project, a filter with the old name no longer matches it.
+    Changes the fields that the request has; the others stay. Nothing is deployed or restarted. Filters of webhooks name
+    projects: one with the old name no longer matches.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | Another project of the organization has the name; case does not matter. | Choose another name. |
-    | \`VALIDATION_FAILED\` (400) | \`name\` is null, blank or too long, or \`description\` is too long. | \`errors\` names the field and its rule. |
-    | \`PRECONDITION_FAILED\` (412) | The project has changed since you read the \`ETag\` that you sent. | Read it again, and repeat your change. |
+    | \`NAME_TAKEN\` (409) | A project of the organization has the name; case does not matter. | Choose another name. |
   `,
   scope: 'WRITE',
   target: 'project',
   body: Named(
     'ProjectEditRequest',
     Type.Object({
-      name: Type.Optional(about(`The new name of the project. ${nameRules} Without it the name stays.`, Name)),
-      description: Type.Optional(
-        about(
-          'The new description; at most 10,000 characters. Without it the description stays; null or an empty text removes it.',
-          Nullable(Text),
-        ),
-      ),
+      name: Type.Optional(about(`Its new name. ${nameRules}`, Name)),
+      description: Type.Optional(about('What it is for; null removes the description.', Nullable(Text))),
     }),
     'The fields of a project to change.',
   ),
@@ -154,13 +126,11 @@ export const deleteProject = operation({
   description: `
     Deletes a project that has no environments, with its variables, secrets and deployment rules. This cannot be undone.
 
-    Delete the environments first: that stops their services and removes their data. A project whose environments are
-    still being deleted counts as in use; repeat the request when they are gone.
+    An environment that is still being deleted counts: repeat the request when it is gone.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`IN_USE\` (409) | The project has environments; the message names them. | Delete them, and wait until they are gone. |
-    | \`PRECONDITION_FAILED\` (412) | The project has changed since you read the \`ETag\` that you sent. | Read it again, and decide again. |
   `,
   scope: 'WRITE',
   target: 'project',

@@ -296,7 +296,7 @@ export const jobOperations = {
     description: `
       Builds or pulls the image, then runs \`on_start\` of a lifecycle job or arms the schedule of a cron job.
       \`image_tag\` becomes its tag; \`git_commit_id\` and \`release_id\` choose another version. \`forceEvent\` only
-      runs that event once.
+      runs that event, once for each request.
     `,
   }),
   ...shared.stopOperations(kinds.JOB),

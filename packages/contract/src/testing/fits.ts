@@ -1,12 +1,9 @@
-import { Ajv } from 'ajv';
-import addFormats from 'ajv-formats';
-
-const ajv = new Ajv({ strict: false, allErrors: true });
-addFormats.default(ajv);
+import Schema from 'typebox/schema';
 
 /** Returns the faults of a value by a schema of the contract, one for each line; none if the value fits. */
 export function faultsOf(schema: object, value: unknown): string[] {
-  const validate = ajv.compile(schema);
-  validate(value);
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  // Interprets the schema: compiling each one takes ten times as long as its one use.
+  if (Schema.Check(schema, value)) return [];
+  const [, errors] = Schema.Errors(schema, value);
+  return errors.map(({ instancePath, message }) => `${instancePath} ${message}`);
 }

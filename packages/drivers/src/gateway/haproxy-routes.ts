@@ -151,8 +151,8 @@ export function tcpListener({ bindAddress, instance }: { bindAddress: string; in
   const bind = `bind ${listenAddress(bindAddress, route.listenPort)}`;
   if (tls === null) return `listen ${name} from tcp\n  ${bind}\n${servers}`;
   const address = `abns@davit-tls-${instance}-${route.listenPort}`;
-  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The second rule
-  // passes everything else on at once, and a client that sends nothing after the delay. The first bytes of another
+  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The second
+  // rule passes everything else on at once, and a client that sends nothing after the delay. The first bytes of another
   // protocol may look like those of TLS, such as the length of a message.
   return `frontend port_${route.listenPort} from tcp
   ${bind}

@@ -60,7 +60,7 @@ export class GitRemote {
     this.#parts = parts;
   }
 
-  /** What a push may not exceed. */
+  /** The limits of a push. */
   get limits(): GitLimits {
     return this.#parts.repositories.limits;
   }

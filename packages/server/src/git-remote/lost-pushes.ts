@@ -7,7 +7,7 @@ import type { Needs } from '../deps.ts';
 import { gitRepositories, type GitRepositories, type RepositorySettings } from './repositories.ts';
 import * as store from './store.ts';
 
-/** Seconds after which the process that received a push is taken for dead. A deployment that is requested twice is done once. */
+/** Seconds after which the process of a push is taken for dead. A deployment that is requested twice is done once. */
 const lostAfterSeconds = 20;
 /** A push lasts at most an hour. */
 const endedAfterSeconds = 3600;
@@ -18,8 +18,8 @@ export interface LostPushLog {
 }
 
 /**
- * Requests the deployments of pushes whose process died between the change of the branch and the request, in the name of
- * those who pushed. Several processes may do so at the same time.
+ * Requests the deployments of pushes whose process died between the change of the branch and the request, in the name
+ * of those who pushed. Several processes may do so at the same time.
  */
 export async function deployLostPushes(
   deps: ServiceDeps & Needs<never, RepositorySettings>,
@@ -31,7 +31,7 @@ export async function deployLostPushes(
     try {
       await deps.database.transaction((tx) => deployLost(deps, tx, { id, repositories, log }));
     } catch (error) {
-      // What the API refuses, such as a service that is being deleted, stays refused.
+      // A refusal, such as that of a service that is being deleted, stays one.
       const isFinal = isAppError(error) && !(error instanceof DatabaseUnavailable);
       log.warn({ err: error, push: id }, 'the deployment of a push could not be requested');
       if (isFinal) await deps.database.run(store.removePush, [id]);

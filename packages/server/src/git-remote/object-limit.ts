@@ -5,8 +5,8 @@ const headerBytes = 12;
 const lengthBytes = 4;
 
 /**
- * Passes a push to git unless its pack has too many objects. git limits the bytes of a pack only, and needs memory for each
- * object. A push is a list of packets, each with its length in four hexadecimal digits, then the length 0000, then the
+ * Passes a push to git unless its pack has too many objects. git limits the bytes of a pack only, and needs memory for
+ * each object. A push is a list of packets, each with its length in four hexadecimal digits, then the length 0000, then the
  * pack. After a refusal nothing more is passed, and the rest is read, so that the client sees the refusal.
  */
 export class ObjectLimit extends Transform {

@@ -12,8 +12,8 @@ interface PushParts {
 }
 
 /**
- * A push, from the report of its hooks until its deployment is requested. It is recorded in the database before the branch
- * changes: whatever dies after that, the pushed commit is deployed.
+ * A push, from the report of its hooks until its deployment is requested. It is recorded in the database before the
+ * branch changes: whatever dies after that, the pushed commit is deployed.
  */
 export class Push {
   readonly #git: GitProcess;

@@ -8,9 +8,9 @@ export interface GitLimits {
 }
 
 /**
- * Returns the settings of each repository. Objects are checked, since programs of others read them later. A push from a
- * shallow clone is accepted: pipelines have nothing else. Packs are merged by `tidy`, and not while somebody waits for a
- * push.
+ * Returns the settings of each repository. Objects are checked, since programs of others read them later. A push from
+ * a shallow clone is accepted: pipelines have nothing else. Packs are merged by `tidy`, and not while somebody waits
+ * for a push.
  */
 export function settingsOf({ pushBytes }: GitLimits): string {
   return `[core]

@@ -33,7 +33,6 @@ export function Passkeys({ hasSecondFactor }: { readonly hasSecondFactor: boolea
     void queries.invalidateQueries(passkeys);
     void queries.invalidateQueries(security);
   };
-  const close = (): void => ask(null);
   const remove = useMutation({ mutationFn: (passkeyId: string) => send('deletePasskey', { passkeyId }), onSettled: read });
   return (
     <>
@@ -76,33 +75,58 @@ export function Passkeys({ hasSecondFactor }: { readonly hasSecondFactor: boolea
           </>
         )}
       />
-      {asked?.what === 'add' && (
+      {asked !== null && (
+        <Questions
+          asked={asked}
+          hasSecondFactor={hasSecondFactor}
+          onChanged={read}
+          onRemove={remove.mutate}
+          onClose={() => ask(null)}
+        />
+      )}
+    </>
+  );
+}
+
+interface QuestionsProps {
+  readonly asked: Asked;
+  readonly hasSecondFactor: boolean;
+  readonly onChanged: () => void;
+  readonly onRemove: (passkeyId: string) => void;
+  readonly onClose: () => void;
+}
+
+/** The dialogs that add, rename and remove a passkey. */
+function Questions({ asked, hasSecondFactor, onChanged, onRemove, onClose }: QuestionsProps): ReactNode {
+  return (
+    <>
+      {asked.what === 'add' && (
         <EntryDialog
           title="Add a passkey"
           about="Then the browser asks which device or password manager keeps it."
           entries={() => (hasSecondFactor ? [name, password, code] : [name, password])}
           verb="Go on"
-          onSubmit={(values) => addPasskey(values).then(read)}
-          onClose={close}
+          onSubmit={(values) => addPasskey(values).then(onChanged)}
+          onClose={onClose}
         />
       )}
-      {asked?.what === 'rename' && (
+      {asked.what === 'rename' && (
         <EntryDialog
           title={`Rename ${asked.passkey.name}`}
           entries={() => [name]}
           initial={{ name: asked.passkey.name }}
           verb="Rename"
-          onSubmit={(values) => send('editPasskey', { passkeyId: asked.passkey.id }, values).then(read)}
-          onClose={close}
+          onSubmit={(values) => send('editPasskey', { passkeyId: asked.passkey.id }, values).then(onChanged)}
+          onClose={onClose}
         />
       )}
-      {asked?.what === 'remove' && (
+      {asked.what === 'remove' && (
         <Confirm
           title={`Remove ${asked.passkey.name}?`}
           verb="Remove"
           isDangerous
-          onConfirm={() => remove.mutate(asked.passkey.id)}
-          onClose={close}
+          onConfirm={() => onRemove(asked.passkey.id)}
+          onClose={onClose}
         >
           <p>It signs nobody in any more. Sessions that began with it stay until you end them.</p>
         </Confirm>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { backupsOf, restoresOf, type Backup, type Restore } from '../../data/database.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { editRefusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Ago, Box, Cut } from '../../parts/page.tsx';

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { usersOf, type Credentials } from '../../data/database.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { editRefusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { ErrorNote, FailedFace, LoadingRows } from '../../parts/face.tsx';

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { deleteDomain, domainsOf, type Domain } from '../../data/domains.ts';
-import { editRefusalIn, environmentOf } from '../../data/queries.ts';
+import { environmentOf } from '../../data/queries.ts';
+import { editRefusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copy.tsx';

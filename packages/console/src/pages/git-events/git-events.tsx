@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { deployCommit, gitEventsOf, type GitEvent, type GitVerdict } from '../../data/git-events.ts';
-import { refusalIn } from '../../data/queries.ts';
+import { refusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Ago, Cut } from '../../parts/page.tsx';

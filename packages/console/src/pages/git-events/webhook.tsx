@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { webhookStatusOf, type WebhookStatus } from '../../data/git-events.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { editRefusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { canRollBack, planRollBack, rollBack, type RollBackPlan } from '../../data/actions.ts';
-import { refusalIn } from '../../data/queries.ts';
+import { refusalIn } from '../../data/rights.ts';
 import { comparisonOf, type ReleaseChange } from '../../data/releases.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';

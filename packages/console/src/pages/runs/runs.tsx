@@ -1,7 +1,8 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { refusalIn, serviceHistoryPagesOf } from '../../data/queries.ts';
+import { serviceHistoryPagesOf } from '../../data/queries.ts';
+import { refusalIn } from '../../data/rights.ts';
 import { cleanRuns, eventsOf, runNow, type Job, type JobEvent } from '../../data/runs.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorNote, LoadingRows } from '../../parts/face.tsx';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { refusalIn } from '../../data/queries.ts';
+import { refusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { plural, type Service } from '../../words.ts';

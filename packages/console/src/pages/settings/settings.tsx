@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { actOnService } from '../../data/actions.ts';
-import { editRefusalIn } from '../../data/queries.ts';
+import { editRefusalIn } from '../../data/rights.ts';
 import { advancedOf, editAdvanced, editService, recordOf, type Stored } from '../../data/settings.ts';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { messageAt } from '../../parts/form-field.tsx';

@@ -29,8 +29,8 @@ const pauseSeconds = 5;
 const longestPauseSeconds = 60;
 const defaultDays = 90;
 /**
- * Anybody can begin a sign-in, so the number of those that wait is limited. Requests at the same time may exceed it by the
- * connections of the pool: a lock would let everybody wait for a limit that only keeps the table small.
+ * Anybody can begin a sign-in, so the number of those that wait is limited. Requests at the same time may exceed it by
+ * the connections of the pool: a lock would let everybody wait for a limit that only keeps the table small.
  */
 const waitingAtMost = 10_000;
 // Letters that cannot be mistaken for others, and no vowels, so that codes form no words (RFC 8628, 6.1).

@@ -9,8 +9,8 @@ import { CertificateIssuer } from './issuer.ts';
 import { localAuthority, makeLocalAuthority } from './local-authority.ts';
 
 /*
- * Certificates of addresses when the operator changes the authority, or when an earlier version runs beside this one. The authorities here count as public, so limits
- * and checks of DNS apply, and sign with the installation's key.
+ * Certificates of addresses when the operator changes the authority, or when an earlier version runs beside this one.
+ * The authorities here count as public, so limits and checks of DNS apply, and sign with the installation's key.
  */
 
 const domain = 'apps.example.net';
@@ -157,14 +157,16 @@ test('an authority that already issued a certificate is not asked again when the
   const [first, broken] = [authority('first'), authority('broken', new AuthorityFailure('AUTHORITY', 'No.'))];
   await withAuthority(first, async () => expect(await issuedBy(first)).toBe(2));
   await withAuthority(broken, async () => {
-    expect((await read()).map(({ source }) => source).toSorted()).toEqual(['AUTHORITY', 'AUTHORITY', 'LIMIT']);
+    expect((await read()).filter(({ source }) => source === 'AUTHORITY')).toHaveLength(2);
+    expect(await limited()).toHaveLength(1);
   });
   const before = first.asked.length;
   await withAuthority(first, async () => {
     expect((await read()).map(({ source }) => source)).toEqual([null, null, 'LIMIT']);
   });
   expect(first.asked).toHaveLength(before);
-  for (const { directory, seconds } of await read()) if (directory !== null) expect(seconds).toBeGreaterThan(86_400);
+  const issued = (await read()).filter(({ directory }) => directory !== null);
+  for (const { seconds } of issued) expect(seconds).toBeGreaterThan(86_400);
 });
 
 /** As processes run it that do not know certificates without a custom domain (migration 0052). */

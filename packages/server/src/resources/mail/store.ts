@@ -25,8 +25,8 @@ export interface MailCounts {
 }
 
 /**
- * Returns the invitations to a recipient ($1) within a day, and those of an organization ($2) and of all within an hour.
- * Needs the lock of `mailsLock`.
+ * Returns the invitations to a recipient ($1) within a day, and those of an organization ($2) and of all within an
+ * hour. Needs the lock of `mailsLock`.
  */
 export const invitationsCount = statement<MailCounts>(
   'mail_invitations_count',

@@ -59,8 +59,8 @@ export const database = defineKind({
 });
 
 /**
- * Returns whether clients can begin a connection with TLS. Those of PostgreSQL can since version 17, whatever the version
- * of the server. A MySQL server speaks first, and its clients ask for TLS later.
+ * Returns whether clients can begin a connection with TLS. Those of PostgreSQL can since version 17, whatever the
+ * version of the server. A MySQL server speaks first, and its clients ask for TLS later.
  */
 function acceptsTls({ type }: DatabaseSpec): boolean {
   return type !== 'MYSQL';
