@@ -94,7 +94,7 @@ test('one, maybe and run say what they found', async () => {
   expect(await database.run(insert, [2, 'b', 0])).toBe(1);
   expect(await database.one(selectById, [2])).toEqual({ id: 2, name: 'b', balance: 0 });
   expect(await database.maybe(selectById, [3])).toBeUndefined();
-  await expect(database.one(selectById, [3])).rejects.toThrow('testSelectById gave 0 rows instead of one');
+  await expect(database.one(selectById, [3])).rejects.toThrow('test_select_by_id gave 0 rows instead of one');
   await expect(database.one(select)).rejects.toThrow('gave 2 rows instead of one');
   await expect(database.maybe(select)).rejects.toThrow('gave 2 rows instead of one or none');
   expect(await database.run(add, [9, 1])).toBe(0);

@@ -22,12 +22,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const history = async () => (await api.call('listContainerDeploymentHistoryV2', { params: { containerId } })).results;
+
+/** Deploys, and returns the release once the deployment has ended in the state. */
 async function deployed(state: string): Promise<string> {
+  const former = (await history()).length;
   await api.call('deployContainer', { params: { containerId } });
   const status = await vi.waitFor(async () => {
-    const { results } = await api.call('listContainerDeploymentHistoryV2', { params: { containerId } });
-    expect(results[0]?.status).toBe(state);
-    return results[0];
+    const [latest, ...before] = await history();
+    expect({ status: latest?.status, before: before.length }).toEqual({ status: state, before: former });
+    return latest;
   }, 20_000);
   return status?.release_id ?? '';
 }
