@@ -18,8 +18,8 @@ const longestName = 63;
 const namePattern = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 /**
- * Declares a statement at import time. Its name is written as names in SQL are, such as `service_read`, and has at most 63
- * letters. Throws if the name is another statement's: the connection would run the text of that one.
+ * Declares a statement at import time. Its name is written as names in SQL are, such as `service_read`, and has at most
+ * 63 letters. Throws if the name is another statement's: the connection would run the text of that one.
  */
 export function statement<Row = unknown>(name: string, text: string): Statement<Row> {
   if (name.length > longestName || !namePattern.test(name)) {
