@@ -47,8 +47,8 @@ export const listEnvironmentDeploymentStage = operation({
   tag,
   summary: 'List the deployment stages of an environment',
   description: `
-    Returns the stages in the order in which they are deployed, each with its services. A new environment has a
-    stage for each type of service.
+    Returns the stages in the order in which they are deployed, each with its services. A new environment has four: for
+    databases, jobs, containers and applications. The first also holds Terraform configurations, the third Helm charts.
   `,
   scope: 'READ',
   target: 'environment',
@@ -128,7 +128,7 @@ export const deleteDeploymentStage = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`STAGE_NOT_EMPTY\` (400) | It holds services, or is the last one. | Move its services to another stage. |
+    | \`STAGE_NOT_EMPTY\` (400) | It holds services, or is the last one. | Move its services to another stage; keep the last. |
   `,
   scope: 'WRITE',
   target: 'deploymentStage',

@@ -25,7 +25,7 @@ const ScalerRequest = Named(
       Type.String({ minLength: 1, maxLength: 100, pattern: '^[a-z0-9][a-z0-9.-]*$' }),
     ),
     enabled: Type.Optional(about('false leaves the scaler out.', Nullable(Type.Boolean({ default: true })))),
-    role: about('Its purpose; it only orders the triggers.', Words(scalerRoles)),
+    role: Words(scalerRoles),
     config_json: Type.Optional(about('The `metadata` of the trigger, as an object.', Nullable(Config))),
     config_yaml: Type.Optional(about('The `metadata` of the trigger, as YAML.', Nullable(Yaml))),
     trigger_authentication: Type.Optional(
@@ -90,7 +90,7 @@ const Scaler = Named(
     ...times,
     scaler_type: about('The type of the KEDA trigger.', Type.String()),
     enabled: about('Whether the scaler is used.', Type.Boolean()),
-    role: about('Its purpose; it only orders the triggers.', Words(scalerRoles)),
+    role: Words(scalerRoles),
     config_json: Type.Optional(about('The `metadata` of the trigger, as an object.', Nullable(Config))),
     config_yaml: Type.Optional(about('The `metadata` of the trigger, as YAML.', Nullable(Type.String()))),
     trigger_authentication: Type.Optional(about('Where it finds its secrets. Absent: it needs none.', TriggerAuthentication)),

@@ -3,6 +3,7 @@ import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { about, DateTime, enumeration, Name, Named, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
+import { jobTypes } from '../shared/words.ts';
 import { RegistryDetails } from './container.ts';
 import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
@@ -10,11 +11,6 @@ import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
-export const jobTypes = enumeration(
-  'JobType',
-  { LIFECYCLE: 'At events of its environment.', CRON: 'At the times of a cron expression.' },
-  'When a job runs.',
-);
 export const lifecycleTypes = enumeration(
   'JobLifecycleType',
   { GENERIC: 'Any command.', TERRAFORM: 'Terraform commands.', CLOUDFORMATION: 'CloudFormation commands.' },
