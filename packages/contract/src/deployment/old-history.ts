@@ -13,6 +13,6 @@ export const oldHistoryQuery = Type.Partial(
   Type.Object({ startId: about('The `id` of the last record that was read; older ones are returned.', Uuid) }),
 );
 export const oldHistoryPage = {
-  page: about('Always 1; `startId` continues.', Type.Integer()),
+  page: about('The number of this page, from 1.', Type.Integer()),
   page_size: about('How many records a page has.', Type.Integer()),
 };

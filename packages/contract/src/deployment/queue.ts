@@ -26,8 +26,8 @@ export const cancelDeploymentRequest = operation({
   tag: 'Deployment queue',
   summary: 'Withdraw a waiting request',
   description: `
-    Removes a request, with everything that was merged into it, from the queue before it begins: nothing is deployed. A
-    tag or version that the request configured stays configured; a withdrawn deletion leaves the service as it was.
+    Removes a request, with all that was merged into it, from the queue before it begins: nothing is deployed or deleted.
+    A tag or version that the request has configured stays.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -48,7 +48,7 @@ export const listEnvironmentDeploymentStage = operation({
   summary: 'List the deployment stages of an environment',
   description: `
     Returns the stages in the order in which they are deployed, each with its services. A new environment has four: for
-    databases, jobs, containers and applications. The first also holds Terraform configurations, the third Helm charts.
+    databases and Terraform, for jobs, for containers and Helm charts, for applications.
   `,
   scope: 'READ',
   target: 'environment',
@@ -146,7 +146,7 @@ export const moveBeforeDeploymentStage = operation({
   summary: 'Move a deployment stage before another',
   description: `
     Puts the stage right before the other one of the same environment, and returns all stages in their new order.
-    Later deployments follow it.
+    Later deployments use it.
   `,
   scope: 'WRITE',
   target: 'deploymentStage',
@@ -164,7 +164,7 @@ export const moveAfterDeploymentStage = operation({
   summary: 'Move a deployment stage after another',
   description: `
     Puts the stage right after the other one of the same environment, and returns all stages in their new order.
-    Later deployments follow it.
+    Later deployments use it.
   `,
   scope: 'WRITE',
   target: 'deploymentStage',

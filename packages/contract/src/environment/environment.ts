@@ -24,7 +24,7 @@ export const Environment = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
-    updated_at: Type.Optional(about('When it was last edited. Changes of its services do not count.', DateTime)),
+    updated_at: Type.Optional(about('When the record itself was last edited.', DateTime)),
     name: about('The name, unique in the project without regard to case.', Type.String()),
     organization: about('The organization that owns it.', Reference),
     project: about('The project of the environment.', Reference),

@@ -142,8 +142,8 @@ export const getProjectEnvironmentsStatus = operation({
   tag,
   summary: 'Read the statuses of the environments',
   description: `
-    Returns the status of each environment of the project, oldest first. One request for all is cheaper than one for
-    each environment.
+    Returns the status of each environment of the project, oldest first. One request is cheaper than one for each
+    environment.
   `,
   scope: 'READ',
   target: 'project',
@@ -242,8 +242,8 @@ export const getEnvironmentStatusesWithStages = operation({
   tag,
   summary: 'Read the statuses by stage',
   description: `
-    Returns the status of the environment, and its stages in their order, each with the statuses of its services. How
-    far a stage is refers to the deployment that runs, else to the next one, else to the last one.
+    Returns the status of the environment, and its stages in their order, each with the statuses of its services. The
+    deployment that is shown is the running one, else the next one, else the last one.
   `,
   scope: 'READ',
   target: 'environment',
@@ -267,7 +267,7 @@ export const getEnvironmentStatusesWithStages = operation({
                   status: Type.Optional(about('How far it is. Absent: there was no deployment.', Words(stageStatuses))),
                   steps: Type.Optional(about('How long it took. Absent: it was not part of it.', StageSteps)),
                 }),
-                'A stage in the deployment that runs, else the next, else the last one.',
+                'A stage in the deployment that is shown.',
               ),
               applications: about('The statuses of the applications.', statuses),
               containers: about('The statuses of the containers.', statuses),

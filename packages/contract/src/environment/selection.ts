@@ -139,7 +139,7 @@ export const stopSelectedServices = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NOT_SUPPORTED\` (400) | One is a Terraform configuration, of which nothing runs. | Leave it out. |
+    | \`NOT_SUPPORTED\` (400) | One of the services is a Terraform configuration. | Leave it out. |
     | \`NEVER_DEPLOYED\` (409) | One of the services was never deployed. | Leave it out. |
   `,
   scope: 'DEPLOY',

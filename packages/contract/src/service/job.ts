@@ -121,7 +121,7 @@ export const Job = Named(
     annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
     labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
     icon_uri: about('The icon of the service.', Type.String()),
-    service_type: about('Always JOB; it tells records of several types apart.', Words(['JOB'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['JOB'] as const)),
     job_type: Words(jobTypes),
     // Each kind of schedule lacks the required member of the other, so a record's kind follows from its schedule.
     schedule: about('Its events or times; the kind follows from it.', Type.Union([CronSchedule, LifecycleSchedule])),
@@ -244,7 +244,7 @@ const jobFields = {
 const JobRequest = Named(
   'JobRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     source: SourceRequest,
     schedule: ScheduleRequest,
     ...jobFields,
@@ -254,7 +254,7 @@ const JobRequest = Named(
 const JobEditRequest = Named(
   'JobEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     source: Type.Optional(about('Where its image comes from; null has no effect.', Nullable(SourceRequest))),
     schedule: Type.Optional(
       about('When it runs; it replaces the former schedule. null has no effect.', Nullable(ScheduleRequest)),

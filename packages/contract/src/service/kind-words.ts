@@ -19,14 +19,14 @@ export const deletion: ByType = {
 
 const configured = 'with the current configuration and variables';
 
-/** The version that a redeployment deploys, and its effect on running instances. */
+/** The version that a redeployment deploys, and its effect on what runs. */
 export const redeployment: ByType = {
-  APPLICATION: `Deploys the deployed commit again, ${configured}. Nothing is built if the image exists; unchanged instances stay.`,
-  CONTAINER: `Deploys the configured tag, ${configured}. Unchanged instances stay.`,
-  DATABASE: `Deploys the database ${configured}. An unchanged instance stays; otherwise the database is unavailable meanwhile.`,
-  JOB: `Deploys the deployed commit or the configured tag, ${configured}. A lifecycle job runs \`on_start\` again.`,
-  HELM: `Deploys the deployed commit or the configured version, ${configured}.`,
-  TERRAFORM: `Plans and applies the deployed commit again, ${configured}.`,
+  APPLICATION: `Deploys the deployed commit again, ${configured}. Unchanged instances stay.`,
+  CONTAINER: `Deploys the configured tag again, ${configured}. Unchanged instances stay.`,
+  DATABASE: `Deploys the database again, ${configured}. Unchanged instances stay.`,
+  JOB: `Deploys the deployed commit or the configured tag again, ${configured}. A lifecycle job runs \`on_start\`.`,
+  HELM: `Deploys the deployed commit or the configured version again, ${configured}.`,
+  TERRAFORM: `Deploys the deployed commit again, ${configured}.`,
 };
 
 /** The effect of an uninstallation. */

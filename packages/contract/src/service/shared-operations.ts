@@ -22,7 +22,7 @@ const StatusOrPlan = Named(
 );
 
 const releaseRow =
-  '| `RELEASE_NOT_USABLE` (409) | The release has no image any more, or a domain of it belongs to another service. | Choose another release. |\n';
+  '\n| `RELEASE_NOT_USABLE` (409) | The release has no image any more, or a domain of it belongs to another service. | Choose another release. |';
 
 const queued = `
   The request waits for its turn in the queue of the environment. \`dry_run\` only returns the plan.
@@ -175,9 +175,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
 
         | Code | Cause | Remedy |
         |---|---|---|
-        ${effects.hasRollback(kind) ? releaseRow : ''}| \`BEING_DELETED\` (409) | The service or its environment is being deleted. | Wait until it is gone. |
-        | \`BILLING_RESTRICTION\` (403) | The organization may not deploy on this cluster. | Settle its billing. |
-        | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Use another cluster. |
+        | \`BEING_DELETED\` (409) | The service or its environment is being deleted. | Wait until it is gone. |
+        | \`BILLING_RESTRICTION\` (403) | The organization may not deploy on this cluster. | Settle its billing. |${effects.hasRollback(kind) ? releaseRow : ''}
       `,
       scope: 'DEPLOY',
       target,
@@ -199,7 +198,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       tag,
       summary: `Redeploy ${kind.one}`,
       description: `
-        ${effects.redeployment[kind.type]} ${queued}
+        ${effects.redeployment[kind.type]}
+        ${queued}
       `,
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
@@ -298,8 +298,8 @@ export function statusOperations<const K extends Kind>(kind: K) {
       summary: `Read the status of ${kind.one}`,
       description: `
         Returns the state by the latest action, how the instances are now, open problems, and why the latest action
-        failed. To wait for an action, follow the stream of events, or read until \`state\` is an end: DEPLOYED,
-        STOPPED, RESTARTED, CANCELED, or one with ERROR.
+        failed. To wait for an action, read until \`state\` is an end: DEPLOYED, STOPPED, RESTARTED, CANCELED, or one with
+        ERROR.
       `,
       scope: 'READ',
       target,

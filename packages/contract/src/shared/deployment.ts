@@ -493,7 +493,7 @@ export const DeploymentPlan = Named(
       ),
     ),
   }),
-  'What would be done. Present only with `dry_run`, which changes nothing.',
+  'What would be done; only with `dry_run`.',
 );
 
 export const DryRun = Type.Partial(

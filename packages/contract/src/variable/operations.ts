@@ -34,7 +34,7 @@ export const createVariable = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`KEY_TAKEN\` (409) | The key is inherited, or exists there; at a project or environment, as an alias, an override or the other kind. | Edit it, or create an override. |
+    | \`KEY_TAKEN\` (409) | The key exists there and stays, or is inherited. | Edit it, or create an override. |
     | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
   `,
   scope: 'WRITE',

@@ -72,8 +72,8 @@ const fixed = 'It is built in, an output, the key of an override or the value of
 const takenByOther = 'The key is inherited, or exists here as an alias, an override or the other kind.';
 
 const nothingToOverride = `
-  Always refused with VALIDATION_FAILED: nothing is wider than a project, so a project inherits nothing. Override its
-  variables at an environment or a service.
+  Always refused, because a project inherits nothing. Override the variables of a project at an environment or a
+  service.
 `;
 
 function overrides(noun: string): string {

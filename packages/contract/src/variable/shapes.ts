@@ -90,7 +90,7 @@ export const Variable = Named(
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })));
 const interpolation = Type.Optional(Nullable(Type.Boolean()));
 const key = Type.String({ minLength: 1, maxLength: 255 });
-const keyRule = 'Letters, digits and underscores, no digit first; `__` and `DAVIT_` at its beginning are reserved.';
+const keyRule = 'Letters, digits and `_`; it may not begin with a digit, `__` or `DAVIT_`.';
 const Value = Type.String({ maxLength: 524_288 });
 const value = Type.Optional(Nullable(Value));
 const path = Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
@@ -103,10 +103,7 @@ export const KeyedRequest = Named(
   'VariableOrSecretRequest',
   Type.Object({
     key: about(keyRule, key),
-    value: about(
-      'The value, at most 128 KiB with its key unless a file; `{{KEY}}` stands for another one. Default: empty.',
-      value,
-    ),
+    value: about('The value, at most 128 KiB unless a file; `{{KEY}}` stands for another one. Default: empty.', value),
     mount_path: about('Makes it a file at this path, with the path as the variable.', path),
     ...notes,
   }),
@@ -157,7 +154,7 @@ export const VariableRequest = Named(
   'VariableRequest',
   Type.Object({
     key: about(keyRule, key),
-    value: about('The value, at most 128 KiB with its key unless a file; `{{KEY}}` stands for another one.', Value),
+    value: about('The value, at most 128 KiB unless a file; `{{KEY}}` stands for another one.', Value),
     mount_path: about('Makes it a file at this path, with the path as the variable.', path),
     is_secret: about('Whether the value is never shown again; it cannot change later.', Type.Boolean()),
     variable_scope: about('The type of the record that gets it.', scope),
