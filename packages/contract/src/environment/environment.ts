@@ -178,7 +178,7 @@ export const getEnvironmentStatus = operation({
   summary: 'Read the status of an environment',
   description: `
     Returns the state of the environment as a whole. To wait for a deployment, read until \`last_deployment_state\` is
-    an end: DEPLOYED, STOPPED, RESTARTED, CANCELED, or one with ERROR.
+    an end: DEPLOYED, STOPPED, RESTARTED, DELETED, CANCELED, or one with ERROR.
   `,
   scope: 'READ',
   target: 'environment',

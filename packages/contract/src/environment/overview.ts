@@ -243,7 +243,7 @@ export const getEnvironmentStatusesWithStages = operation({
   summary: 'Read the statuses by stage',
   description: `
     Returns the status of the environment, and its stages in their order, each with the statuses of its services. The
-    deployment that is shown is the running one, else the next one, else the last one.
+    progress is that of the running deployment, else of the next, else of the last one.
   `,
   scope: 'READ',
   target: 'environment',
@@ -267,7 +267,7 @@ export const getEnvironmentStatusesWithStages = operation({
                   status: Type.Optional(about('How far it is. Absent: there was no deployment.', Words(stageStatuses))),
                   steps: Type.Optional(about('How long it took. Absent: it was not part of it.', StageSteps)),
                 }),
-                'A stage in the deployment that is shown.',
+                'A stage with its progress in a deployment.',
               ),
               applications: about('The statuses of the applications.', statuses),
               containers: about('The statuses of the containers.', statuses),

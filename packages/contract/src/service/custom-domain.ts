@@ -192,8 +192,8 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       tag,
       summary: `Check the custom domains of ${kind.one}`,
       description: `
-        Asks DNS where each custom domain of the service leads now, which can take some seconds. A problem has
-        its details, a missing proof of ownership too. Nothing changes.
+        Asks DNS where each custom domain of the service leads now, which can take some seconds. Problems,
+        such as a missing proof of ownership, have details. Nothing changes.
       `,
       scope: 'READ',
       target,

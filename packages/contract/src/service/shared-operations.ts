@@ -298,7 +298,7 @@ export function statusOperations<const K extends Kind>(kind: K) {
       summary: `Read the status of ${kind.one}`,
       description: `
         Returns the state by the latest action, how the instances are now, open problems, and why the latest action
-        failed. To wait for an action, read until \`state\` is an end: DEPLOYED, STOPPED, RESTARTED, CANCELED, or one with
+        failed. To wait for an action, read until \`state\` is an end: DEPLOYED, STOPPED, RESTARTED, DELETED, CANCELED, or one with
         ERROR.
       `,
       scope: 'READ',

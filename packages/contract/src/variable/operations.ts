@@ -34,7 +34,7 @@ export const createVariable = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`KEY_TAKEN\` (409) | The key exists there and stays, or is inherited. | Edit it, or create an override. |
+    | \`KEY_TAKEN\` (409) | The key is inherited, or exists there and is not replaced. | Edit it, or create an override. |
     | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
   `,
   scope: 'WRITE',
@@ -53,7 +53,7 @@ export const importEnvironmentVariables = operation({
   summary: 'Import variables and secrets',
   description: `
     Writes up to 1,000 variables and secrets to a service, its environment or its project. Existing keys stay unless
-    \`overwrite\` is true; aliases, and keys of the other kind, always stay. If one item is invalid, nothing is written. The answer lists what was written.
+    \`overwrite\` is true; aliases always stay, and a secret and a variable never replace each other. If one item is invalid, nothing is written. The answer lists what was written.
   `,
   scope: 'WRITE',
   target: 'instance',

@@ -69,7 +69,10 @@ const taken = 'The key exists here or is inherited.';
 const fixed = 'It is built in, an output, the key of an override or the value of an alias.';
 
 /** A project or an environment replaces an ordinary variable of the same key; see `createVariable` in the server. */
-const takenByOther = 'The key is inherited, or exists here as an alias, an override or the other kind.';
+function takenByOther({ segment }: SortWords): string {
+  const other = segment === 'secret' ? 'variable' : 'secret';
+  return `The key is inherited, or exists here as an alias, an override or a ${other}.`;
+}
 
 const nothingToOverride = `
   Always refused, because a project inherits nothing. Override the variables of a project at an environment or a
@@ -125,7 +128,7 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
 
         | Code | Cause | Remedy |
         |---|---|---|
-        | \`KEY_TAKEN\` (409) | ${target === 'service' ? taken : takenByOther} | Edit it, or create an override. |
+        | \`KEY_TAKEN\` (409) | ${target === 'service' ? taken : takenByOther(sort)} | Edit it, or create an override. |
         | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
       `,
       scope: 'WRITE',
@@ -267,7 +270,7 @@ export function serviceOperations<const S extends ServiceWords>(words: S) {
       summary: `Import variables of ${noun}`,
       description: `
         Writes up to 1,000 variables and secrets to ${noun}, its environment or its project. Existing keys stay unless
-        \`overwrite\` is true; aliases, and keys of the other kind, always stay. If one item is invalid, nothing is written. The answer lists what was written.
+        \`overwrite\` is true; aliases always stay, and a secret and a variable never replace each other. If one item is invalid, nothing is written. The answer lists what was written.
       `,
       scope: 'WRITE',
       target,
