@@ -17,7 +17,7 @@ const journeys: readonly Journey[] = [
       ['createEnvironment', 'An environment holds services that run together on one cluster.'],
       ['createApplication', 'Name the git repository, its branch and the Dockerfile.'],
       ['deployApplication', 'Builds the newest commit and starts it.'],
-      ['getApplicationStatus', 'Read it until `state` ends in DEPLOYED or ERROR.'],
+      ['getApplicationStatus', 'Read it until `state` is DEPLOYED, CANCELED, or one with ERROR.'],
     ],
   },
   {
