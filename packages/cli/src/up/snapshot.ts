@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CliError, codeOf } from '../errors.ts';
@@ -28,6 +27,8 @@ export class Snapshots {
   readonly #repository: string;
 
   constructor(folder: string, cacheFolder: string, server: string) {
+    // Commands that send no folder need not load the module.
+    const { createHash } = process.getBuiltinModule('node:crypto');
     const name = createHash('sha256').update(`${server}\n${folder}`).digest('hex').slice(0, 24);
     this.#folder = folder;
     this.#repository = path.join(cacheFolder, `${name}.git`);
