@@ -34,19 +34,26 @@ test('a person signs in with a code, looks around, and signs out, after which th
   const nobody = await davit('status');
   expect(nobody).toMatchObject({ code: 4, out: '' });
   expect(nobody.err).toContain('davit login');
-  const login = terminal.start(['login', server.baseUrl, '--name', 'here', '--no-browser']);
-  const code = await vi.waitFor(
-    () => /#([B-Z]{4}-[B-Z]{4})/.exec(login.err())?.[1] ?? Promise.reject(new Error(login.err())),
-    10_000,
-  );
   const browser = await member();
-  const body = { user_code: code, organization_id: shop.organization.id };
-  expect(await browser.send('POST /deviceSignIn/confirm', body)).toMatchObject({ status: 204 });
-  const signedIn = await login.ended;
-  expect(signedIn).toMatchObject({ code: 0, out: '' });
+  const signIn = async (): Promise<Ended> => {
+    const login = terminal.start(['login', server.baseUrl, '--name', 'here', '--no-browser']);
+    const code = await vi.waitFor(
+      () => /#([B-Z]{4}-[B-Z]{4})/.exec(login.err())?.[1] ?? Promise.reject(new Error(login.err())),
+      10_000,
+    );
+    const body = { user_code: code, organization_id: shop.organization.id };
+    expect(await browser.send('POST /deviceSignIn/confirm', body)).toMatchObject({ status: 204 });
+    return login.ended;
+  };
+  const tokenOf = async (): Promise<string> => JSON.parse(await readFile(terminal.configFile, 'utf8')).contexts.here.token;
+  expect(await signIn()).toMatchObject({ code: 0, out: '', err: expect.not.stringContaining('former token') });
+  const former = await tokenOf();
+  const signedIn = await signIn();
+  expect(signedIn).toMatchObject({ code: 0, out: '', err: expect.stringContaining('former token of the context is revoked') });
+  await expect(server.client(former).call('listOrganization')).rejects.toMatchObject({ status: 401 });
   expect(signedIn.err).toContain('organization Acme (context here)');
   expect((await stat(terminal.configFile)).mode & 0o777).toBe(0o600);
-  const { token }: { token: string } = JSON.parse(await readFile(terminal.configFile, 'utf8')).contexts.here;
+  const token = await tokenOf();
   const who = await done('whoami');
   expect(who.out).toContain('Acme');
   const all = [signedIn, who, await done('context', 'list'), await done('context', 'list', '--json')];

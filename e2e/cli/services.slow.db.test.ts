@@ -94,6 +94,9 @@ test('a token for a pipeline is made, works without a sign-in, and is revoked', 
   expect(refused.err).toContain('FORBIDDEN');
   expect((await done('token', 'list')).out).toMatch(/pipeline +Deploy/);
   await done('token', 'revoke', 'pipeline');
+  // A script takes the value as it is.
+  const quiet = await done('token', 'create', 'script', '--quiet');
+  expect(quiet).toMatchObject({ out: expect.stringMatching(/^dvt_\S+\n$/), err: '' });
   expect(await terminal.run(['whoami'], elsewhere)).toMatchObject({ code: 4 });
   // A token without its server is not sent to another one.
   const half = await terminal.run(['whoami'], { environment: { DAVIT_TOKEN: made.out.trim() } });

@@ -1,7 +1,7 @@
 import type { CallAnswer, Client } from '@davit/client';
 import { command, flags, placeAliases, placeFlags } from '../command.ts';
 import { misused } from '../errors.ts';
-import { kindNames } from '../kinds.ts';
+import { kindOf } from '../kinds.ts';
 import { table } from '../output/text.ts';
 import { choose, findService, openSite, type PlaceFlags, type ServiceReference } from '../place.ts';
 
@@ -43,7 +43,7 @@ function domainsOf(client: Client, { id, name, type }: ServiceReference): Domain
       remove: (customDomainId) => client.call('deleteHelmCustomDomain', { params: { ...params, customDomainId } }),
     };
   }
-  throw misused(`${name} is ${kindNames[type]}, which has no domains.`);
+  throw misused(`${name} is ${kindOf(type)}, which has no domains.`);
 }
 
 type DomainFlags = PlaceFlags & { readonly service?: string };

@@ -25,6 +25,8 @@ export interface Snapshot {
 export class Snapshots {
   readonly #folder: string;
   readonly #repository: string;
+  /** The commit that is or was pushed last. */
+  #pushed: string | null = null;
 
   constructor(folder: string, cacheFolder: string, server: string) {
     // Commands that send no folder need not load the module.
@@ -94,7 +96,16 @@ export class Snapshots {
     return this.#remember(next);
   }
 
+  /**
+   * Remembers the commit that is being pushed as sent. A push lasts until the deployment has ended, and its caller may
+   * leave before. If the commit has not arrived after all, `isLatest` says so.
+   */
+  async rememberPushed(): Promise<void> {
+    if (this.#pushed !== null) await this.#remember(this.#pushed);
+  }
+
   #push(commit: string, target: Target): Promise<GitEnded> {
+    this.#pushed = commit;
     const words = ['push', '--progress', target.url, `${commit}:refs/heads/${target.branch}`];
     return this.#run(words, {
       environment: withToken(target),
