@@ -159,4 +159,24 @@ test('calls any operation, with the ids that the link of the folder knows', asyn
   expect(wrong).toMatchObject({ code: 64 });
   expect(wrong.err).toContain('listProject');
   expect((await done('api', '--list', 'rebootApplication')).out).toContain('applicationId=');
+  const { out: id } = await done('deploy', 'web', '--detach', '--quiet');
+  const events = await done('api', 'streamDeployment', `deploymentRequestId=${id.trim()}`);
+  const last = JSON.parse(events.out.trim().split('\n').at(-1) ?? '');
+  expect(last).toMatchObject({ event: 'END', data: { code: 'DONE' } });
+});
+
+test('works with several servers, and forgets the link of a folder', async () => {
+  const contextNow = async (): Promise<unknown> => JSON.parse((await done('whoami', '--json')).out).context;
+  const { host } = new URL(server.baseUrl);
+  const stdin = shop.organization.tokens.READ;
+  expect(await terminal.run(['login', server.baseUrl, '--token-stdin', '--name', 'reader'], { stdin })).toMatchObject({
+    code: 0,
+  });
+  // The link of the folder counts more than the current context.
+  expect(await contextNow()).toBe(host);
+  expect((await done('link', '--remove')).err).toContain('linked to nothing');
+  expect(await contextNow()).toBe('reader');
+  await done('context', 'use', host);
+  expect(await contextNow()).toBe(host);
+  expect(await davit('context', 'use', 'nowhere')).toMatchObject({ code: 64 });
 });

@@ -70,6 +70,11 @@ test('a database is backed up and proven, and a failed backup says why; its addr
   expect(address.out).toMatch(/^postgresql:\/\/[^:@]+@[^:]+:5432\n$/);
   expect((await done('database', 'url', 'orders', '--show')).out).toMatch(/^postgresql:\/\/[^:@]+:[^@]+@/);
   expect(await davit('database', 'url', 'web')).toMatchObject({ code: 64 });
+  const restoring = terminal.start(['database', 'restore', 'orders', '--yes']);
+  for (const script of ['dump.sh', 'prove.sh', 'restore.sh']) await endTool(script);
+  const restored = await restoring.ended;
+  expect(restored).toMatchObject({ code: 0, out: '' });
+  expect(restored.err).toContain('Restored');
 });
 
 test('domains are added, listed with their state in DNS, and removed', async () => {
