@@ -8,8 +8,8 @@ type Environment = Readonly<Partial<Record<string, string>>>;
 const silenceMilliseconds = 300_000;
 
 /**
- * Sends a request, as `fetch` does and with the same errors. The `fetch` of Node.js takes 40 ms of processor time to load,
- * which is half of what a short command needs: it is used only for what `node:http` has not, proxies and redirections.
+ * Sends a request, as `fetch` does and with the same errors. The `fetch` of Node.js takes 40 ms of processor time to
+ * load, which is half of what a short command needs: only proxies and redirections, which `node:http` has not, use it.
  */
 export async function send(url: string, request: HttpRequest, environment: Environment): Promise<HttpResponse> {
   if (usesProxy(environment)) return fetch(url, request);

@@ -124,8 +124,8 @@ async function acquire(lock: string): Promise<string> {
 }
 
 /**
- * Removes a lock that was left. Several commands may find it at once: the one that makes the file of the claim removes it,
- * so that none removes the lock that another one has made since.
+ * Removes a lock that was left. Several commands may find it at once: the one that makes the file of the claim removes
+ * it, so that none removes the lock that another one has made since.
  */
 export async function breakLock(lock: string, identity: string): Promise<void> {
   const claim = `${lock}.${identity}`;

@@ -50,7 +50,9 @@ async function goMain(folder: Folder, names: readonly string[], module: string):
   const atRoot = names.filter((name) => /^[^/]+\.go$/.test(name) && !name.endsWith('_test.go'));
   const texts = await Promise.all(atRoot.map((name) => folder.read(name)));
   if (texts.some((text) => /^package main\b/m.test(text ?? ''))) return '.';
-  const folders = names.filter((name) => /^(.+)\/main\.go$/.test(name)).map((name) => path.posix.dirname(name));
+  const all = names.flatMap((name) => /^(.+)\/main\.go$/.exec(name)?.[1] ?? []);
+  const usual = all.filter((one) => /^cmd(\/|$)/.test(one));
+  const folders = usual.length > 0 ? usual : all.filter((one) => !/^(examples?|scripts|tools|hack|docs)(\/|$)/.test(one));
   const ofModule = /^module\s+(\S+)/m.exec(module)?.[1]?.split('/').at(-1);
   const found = folders.find((one) => path.posix.basename(one) === ofModule) ?? likeliest(folders);
   return found === undefined ? undefined : `./${found}`;
@@ -80,13 +82,18 @@ const rustLibraries: Readonly<Record<string, string>> = {
 export const rust: Finder = async (folder, names) => {
   const text = await folder.read('Cargo.toml');
   if (text === null) return null;
-  const member = sectionOf(text, '[package]') === '' ? await rustMember(folder, names) : { text, at: '' };
+  // The package of the folder itself may be a library, with programs beside it in the workspace.
+  const isProgram =
+    sectionOf(text, '[package]') !== '' &&
+    (/^\[\[bin\]\]/m.test(text) || names.some((name) => /^src\/(main\.rs$|bin\/)/.test(name)));
+  const member = isProgram ? { text, at: '' } : await rustMember(folder, names);
   if (member === null) return null;
   const nameIn = (section: string): string | undefined => /^\s*name\s*=\s*"([^"]+)"/m.exec(sectionOf(member.text, section))?.[1];
   const crate = nameIn('[package]');
   const main = path.posix.join(member.at, 'src/main.rs');
+  const programs = path.posix.join(member.at, 'src/bin/');
   const ofFile = likeliest(
-    names.flatMap((name) => (name.startsWith(path.posix.join(member.at, 'src/bin/')) ? path.posix.basename(name, '.rs') : [])),
+    names.flatMap((name) => (name.startsWith(programs) ? (/^[^/.]+/.exec(name.slice(programs.length))?.[0] ?? []) : [])),
   );
   const chosen = /^\s*default-run\s*=\s*"([^"]+)"/m.exec(member.text)?.[1];
   const binary = chosen ?? nameIn('[[bin]]') ?? (names.includes(main) ? crate : ofFile);

@@ -42,6 +42,19 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Python with Poetry': { 'pyproject.toml': '', 'poetry.lock': '', 'main.py': '' },
   'Python with Pipenv': { Pipfile: '', 'Pipfile.lock': '', 'main.py': '' },
   Go: { 'go.mod': 'module shop\n\ngo 1.24\n', 'go.sum': '', 'cmd/shop/main.go': 'http.ListenAndServe(":9000", nil)\n' },
+  'Go with several programs': {
+    'go.mod': 'module example.org/shop\n\ngo 1.21.0\n',
+    'lib.go': 'package shop\n',
+    'examples/main.go': 'package main\n',
+    'cmd/migrate/main.go': 'package main\n',
+    'cmd/server/main.go': 'package main\n',
+  },
+  'Rust library with programs': {
+    'Cargo.toml': '[package]\nname = "shop"\n',
+    'src/lib.rs': '',
+    'src/bin/import.rs': '',
+    'src/bin/web.rs': '',
+  },
   'Go workspace, with C and files that it reads': {
     'go.work': 'go 1.22\n\ntoolchain go1.23.4\n\nuse ./tools\nuse ./server\n',
     'go.mod': 'module shop\n\nrequire github.com/mattn/go-sqlite3 v1.14.24\n',

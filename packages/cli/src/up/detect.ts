@@ -24,6 +24,8 @@ const usualPorts: Readonly<Record<Language, number>> = {
   'static files': 8080,
 };
 const largestFile = 200_000;
+/** Lock files are generated, and longer than what people write. */
+const largestLock = 5_000_000;
 const mostFiles = 300;
 const leftOut = new Set(['node_modules', 'vendor', 'target', 'dist', 'build', 'venv', '__pycache__', 'test', 'tests']);
 
@@ -33,7 +35,8 @@ export function openFolder(root: string): Folder {
     read: async (name) => {
       const file = path.join(root, name);
       const found = await stat(file).catch(() => null);
-      return found === null || !found.isFile() || found.size > largestFile ? null : readFile(file, 'utf8');
+      const most = /\.lock$|modules\.txt$/.test(name) ? largestLock : largestFile;
+      return found === null || !found.isFile() || found.size > most ? null : readFile(file, 'utf8');
     },
     list: async () => {
       const names: string[] = [];

@@ -17,7 +17,8 @@ export const java: Finder = async (folder, names) => {
   const because = buildFiles.find((name) => names.includes(name));
   if (because === undefined) return null;
   const tool = because === 'pom.xml' ? 'maven' : 'gradle';
-  const isBuildFile = tool === 'maven' ? /(^|\/)pom\.xml$/ : /(^|\/)(build|settings)\.gradle(\.kts)?$/;
+  const isBuildFile =
+    tool === 'maven' ? /(^|\/)pom\.xml$/ : /(^|\/)(build|settings)\.gradle(\.kts)?$|^gradle\/libs\.versions\.toml$/;
   const all = names.filter((name) => isBuildFile.test(name));
   const text = (await Promise.all(all.map((name) => folder.read(name)))).join('\n');
   const stated = versions.flatMap((version) => version.exec(text)?.[1] ?? [])[0];

@@ -81,7 +81,7 @@ USER www-data
 ${steps}${taken}EXPOSE ${port}`;
 }
 
-/** Packages of Debian with the libraries that gems load. The image of Ruby that is not slim has what they are built with. */
+/** Packages of Debian with the libraries that gems load. The image that is not slim has what they are built with. */
 const rubyLibraries: Readonly<Record<string, string>> = {
   pg: 'libpq5',
   mysql2: 'libmariadb3',
