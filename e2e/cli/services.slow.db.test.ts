@@ -78,7 +78,8 @@ test('a database is backed up and proven, and a failed backup says why; its addr
 });
 
 test('domains are added, listed with their state in DNS, and removed', async () => {
-  expect((await done('domains', 'add', 'shop.example.org', '--no-certificate')).err).toContain('from the next deployment on');
+  const added = await done('domains', 'add', 'shop.example.org', '--no-certificate');
+  expect(added.err).toMatch(/^ {2}Acme \/ Shop \/ production\n.*from the next deployment on/);
   expect((await done('domains', 'list')).out).toMatch(/shop\.example\.org +no certificate/);
   const wrong = await davit('domains', 'remove', 'shop.example.com');
   expect(wrong).toMatchObject({ code: 64 });

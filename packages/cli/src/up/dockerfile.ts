@@ -26,7 +26,7 @@ export function dockerignoreFor({ language, facts }: Detected): string {
     Node: ['node_modules', 'npm-debug.log'],
     Python: ['__pycache__', '**/*.pyc', '.venv', 'venv'],
     Rust: ['target'],
-    Java: ['target', 'build', '.gradle'],
+    Java: ['**/target', 'build', '*/build', '.gradle'],
     PHP: ['vendor', 'node_modules'],
     Ruby: ['.bundle', 'vendor/bundle', 'log', 'tmp', 'node_modules', 'config/*.key', 'config/credentials/*.key'],
     'static files': ['Dockerfile', '.dockerignore'],
