@@ -83,6 +83,33 @@ test('what somebody else pushed in between stays in the history', async () => {
   expect(filesOf(commit)).not.toContain('theirs.js');
 });
 
+test('who leaves during the deployment has sent the files', async () => {
+  // The hook lasts as long as a deployment.
+  const release = path.join(root, 'release');
+  const hook = path.join(remote, 'hooks/post-receive');
+  await mkdir(path.dirname(hook), { recursive: true });
+  await writeFile(hook, `#!/bin/sh\necho Deploying >&2\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`, { mode: 0o755 });
+  await write('server.js', 'changed for a deployment');
+  const snapshots = open();
+  const snapshot = await snapshots.take();
+  expect(snapshot.changedFiles).toBe(1);
+  const leave = new AbortController();
+  let pushing: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => {
+    const onTalk = (text: string): void => {
+      if (text.includes('Deploying')) resolve();
+    };
+    pushing = snapshots.push(snapshot, { ...target(), signal: leave.signal, onTalk }).catch(() => undefined);
+  });
+  await snapshots.rememberPushed();
+  leave.abort();
+  await pushing;
+  await writeFile(release, '');
+  await rm(hook);
+  expect((await open().take()).changedFiles).toBe(0);
+  expect(await open().isLatest(target())).toBe(true);
+});
+
 test('a file that usually has secrets is named, until a rule leaves it out', async () => {
   await write('.env', 'PASSWORD=1');
   expect((await open().take()).secrets).toEqual(['.env']);
