@@ -1,4 +1,4 @@
-import { fieldList } from './fields.ts';
+import { fieldAnchor, fieldList } from './fields.ts';
 import { html, type Html, type Part } from './html.ts';
 import { markdown } from './markdown.ts';
 import type { PageContext } from './operation-page.ts';
@@ -49,7 +49,7 @@ export function typePage(name: string, { model, addressOf }: PageContext): Html 
   const types = [...(users?.types ?? [])].filter((one) => one !== name);
   const isRequest =
     /(Request|Edit)$/.test(name) || operations.some((id) => model.entries.get(id)?.request?.schema.$ref?.endsWith(`/${name}`));
-  const fields = fieldList(schema, { model, addressOf, anchor: '', isRequest });
+  const fields = fieldList(schema, { model, addressOf, anchor: fieldAnchor, isRequest });
   const values = (schema.enum ?? []).filter(() => !/^- `/m.test(schema.description ?? ''));
   return html`<div class="told wide">
     <p class="crumbs">Type</p>
