@@ -223,6 +223,21 @@ async function onceStored(id: string, script: string): Promise<void> {
 
 const logOfTest = { info: () => undefined, warn: () => undefined };
 
+test('a push whose deployed branch git refuses deploys nothing, although another branch is stored', async () => {
+  const at = await repository('half');
+  const id = await makeApplication('half');
+  const params = { applicationId: id };
+  const client = server.client(owner.tokens.READ);
+  const { git_repository } = await client.call('getApplication', { params });
+  const bare = await gitRepositories(server.api.deps.config).open(git_repository?.url ?? '', 'main');
+  await writeFile(path.join(bare, 'hooks/update'), '#!/bin/sh\n[ "$1" != refs/heads/main ]\n', { mode: 0o700 });
+  const pushed = await git(at, 'push', remote('half'), 'main', 'main:other');
+  expect(pushed.text).toContain('[remote rejected] main');
+  expect(pushed.text).toContain('remote: Stored. Only the branch main is deployed');
+  expect((await client.call('listApplicationDeploymentHistoryV2', { params })).results).toEqual([]);
+  expect(await server.database.database.many(oldPushes, [0])).toEqual([]);
+});
+
 test('a push whose git is killed once it is stored is deployed', async () => {
   const at = await repository('stored');
   const id = await makeApplication('stored');
