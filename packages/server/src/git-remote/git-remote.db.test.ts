@@ -213,6 +213,19 @@ test('a push of too many objects, and one of too many branches, is refused with 
   expect(swapped).toMatchObject({ code: 0 });
 });
 
+test('a small pack cannot make git allocate much memory: a huge commit is refused, a huge file is read in parts', async () => {
+  const at = await repository('huge');
+  const address = remote('huge');
+  await makeApplication('huge');
+  await writeFile(path.join(folder, 'message'), Buffer.alloc(65 * 1024 * 1024, 'a'));
+  const made = (await git(at, 'commit-tree', 'HEAD^{tree}', '-F', path.join(folder, 'message'))).text.trim();
+  const refused = await git(at, 'push', address, `${made}:refs/heads/main`);
+  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('attempting to allocate') });
+  await writeFile(path.join(at, 'zeros'), Buffer.alloc(65 * 1024 * 1024));
+  await commit(at, {});
+  expect(await git(at, 'push', address, 'main')).toMatchObject({ code: 0 });
+});
+
 /** Runs a script in the repository of an application once its next push has changed a branch. */
 async function onceStored(id: string, script: string): Promise<void> {
   const { git_repository } = await server.client(owner.tokens.READ).call('getApplication', { params: { applicationId: id } });

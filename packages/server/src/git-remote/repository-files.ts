@@ -7,6 +7,16 @@ export interface GitLimits {
   readonly repositoryBytes: number;
 }
 
+const mebibyte = 1024 * 1024;
+
+/**
+ * Returns the bytes that git may allocate at once for a push: for its table of objects, or for one object. A small pack
+ * may have an object that is a thousand times larger. Files beyond `bigFileThreshold` are read in parts.
+ */
+export function pushAllocation({ pushObjects }: GitLimits): number {
+  return 64 * mebibyte + 128 * pushObjects;
+}
+
 /**
  * Returns the settings of each repository. Objects are checked, since programs of others read them later. A push from
  * a shallow clone is accepted: pipelines have nothing else. Packs are merged by `tidy`, and not while somebody waits
@@ -17,6 +27,7 @@ export function settingsOf({ pushBytes }: GitLimits): string {
 	repositoryformatversion = 0
 	filemode = true
 	bare = true
+	bigFileThreshold = 16m
 [transfer]
 	fsckObjects = true
 [receive]
