@@ -59,6 +59,8 @@ export async function startGit({ service, folder, isListing, protocol, branch, a
     detached: true,
     env: gitEnvironment({
       DAVIT_BRANCH: branch,
+      // Several versions of Davit may use one repository during an upgrade. The hooks are those of the newest one.
+      DAVIT_RECORDS: 'true',
       ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }),
       ...(allocation === null ? {} : { GIT_ALLOC_LIMIT: String(allocation) }),
     }),

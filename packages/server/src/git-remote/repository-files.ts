@@ -52,7 +52,7 @@ export function hooksOf(limits: GitLimits): Readonly<Record<string, string>> {
 /**
  * Returns the hook that runs before a branch changes. It refuses references other than branches, the removal of the
  * deployed branch, as a deployment would find nothing, and too many branches. Then it waits until the server has
- * recorded the push.
+ * recorded the push, unless the server is of an earlier version, which answers nothing.
  */
 function preReceive({ references }: GitLimits): string {
   return `#!/bin/sh
@@ -84,6 +84,7 @@ $changes
 END
 [ "$count" -le ${references} ] ||
   refuse "The repository would have $count branches, and may have ${references}. Remove some: git push <remote> --delete <branch>. The operator sets the limit with DAVIT_GIT_REFERENCES."
+[ -n "$DAVIT_RECORDS" ] || exit 0
 { printf '%s\\n' "$changes"; echo ready; } >&3
 IFS= read -r answer <&4
 [ "$answer" = ok ] || refuse "\${answer:-The server ended. Push again.}"
