@@ -10,7 +10,7 @@ import { groupPage, typePage } from './other-pages.ts';
 import { searchRows } from './search-rows.ts';
 import { startPage } from './start-page.ts';
 
-const missing = html`<div class="told">
+const missing = html`<div class="prose">
   <h1>No such page</h1>
   <p class="words lead">Search for it, or begin at the <a href="/docs">first page</a>.</p>
 </div>`;
