@@ -63,6 +63,11 @@ test('each kind of folder gets its Dockerfile', async () => {
   await expect(written.join('\n')).toMatchFileSnapshot('./dockerfiles.txt');
 });
 
+test('a word of the start command keeps its commas', async () => {
+  const found = await detect(folder({ 'package.json': '{"scripts": {"start": "node server.js --hosts=a,b"}}' }));
+  expect(found === null ? '' : dockerfileFor(found)).toContain('CMD ["node", "server.js", "--hosts=a,b"]');
+});
+
 test('a folder of no known kind is told apart', async () => {
   expect(await detect(folder({ 'notes.txt': '' }))).toBeNull();
   expect(await detect(folder({ 'package.json': '{"name": "library"}' }))).toBeNull();

@@ -194,6 +194,6 @@ EXPOSE ${port}`;
 
 /** Returns a command in the form that receives signals itself. Variables need a shell that replaces them. */
 function command(text: string): string {
-  if (text.includes('$')) return JSON.stringify(['sh', '-c', `exec ${text}`]).replaceAll(',', ', ');
-  return JSON.stringify(text.split(' ')).replaceAll(',', ', ');
+  const words = text.includes('$') ? ['sh', '-c', `exec ${text}`] : text.split(' ');
+  return `[${words.map((word) => JSON.stringify(word)).join(', ')}]`;
 }
