@@ -3,13 +3,14 @@ import { Transform, type TransformCallback } from 'node:stream';
 /** Bytes at the beginning of a pack: PACK, its version and the number of its objects. */
 const headerBytes = 12;
 const lengthBytes = 4;
-/** git writes the length 0000 after the last packet, and accepts also 0001 and 0002, which end other lists of packets. */
+/** git writes the length 0000 after the last packet. It also accepts 0001 and 0002, which end other lists. */
 const longestEnd = 2;
 
 /**
  * Passes a push to git unless its pack has too many objects. git limits the bytes of a pack only, and needs memory for
- * each object. A push is a list of packets, each with its length in four hexadecimal digits, then a length that ends the
- * list, then the pack. After a refusal nothing more is passed, and the rest is read, so that the client sees the refusal.
+ * each object. A push is a list of packets, each with its length in four hexadecimal digits, then a length that ends
+ * the list, then the pack. After a refusal nothing more is passed, and the rest is read, so that the client sees the
+ * refusal.
  */
 export class ObjectLimit extends Transform {
   readonly #atMost: number;
