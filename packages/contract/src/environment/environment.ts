@@ -391,8 +391,8 @@ export const listEnvironmentLogs = operation({
   tag,
   summary: 'Read the log of a deployment',
   description: `
-    Returns the lines of one deployment, its builds included, oldest first, without secrets. Lines of what services
-    print are in the logs of the services.
+    Returns the newest 10,000 lines of one deployment, its builds included, oldest first, without secrets. What services print
+    is in their own logs.
   `,
   scope: 'READ',
   target: 'environment',
