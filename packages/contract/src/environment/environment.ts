@@ -288,7 +288,7 @@ export const redeployEnvironment = operation({
   tag,
   summary: 'Redeploy an environment',
   description: `
-    Deploys all services that are not skipped again, at the deployed commits or configured versions, with the current
+    Deploys again all services that are not skipped, at the deployed commits or configured versions, with the current
     configuration and variables. Those that are unchanged stay as they are; lifecycle jobs run \`on_start\` again. The
     request waits for its turn. \`dry_run\` only returns the plan.
   `,
