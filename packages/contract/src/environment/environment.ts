@@ -262,7 +262,8 @@ export const deployEnvironment = operation({
   summary: 'Deploy an environment',
   description: `
     Deploys all services that are not skipped, stage by stage, each at the newest commit of its branch or its
-    configured version. Those that are unchanged stay as they are. If one fails, later stages are not deployed.
+    configured version. Those that are unchanged stay as they are. If one fails, later stages are not deployed. Helm
+    charts have to be skipped on the cluster \`Local\`.
 
     The request waits for its turn; a waiting one of the same caller and action is merged with it. \`dry_run\` only
     returns the plan.
