@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openApi, operationList } from '@davit/contract';
+import { exampleOf } from '@davit/contract/examples';
 import { missingOperations } from '@davit/testkit/public-description';
 import { byPath, permissionsText } from './permissions.ts';
 
@@ -14,8 +15,9 @@ export const generatedFolder = path.join(root, 'packages/contract/generated');
 /** Returns the generated files by name. They are for reviewers, and for readers who do not run the API. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
   const { version }: { version: string } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const requestOf = (id: string): unknown => exampleOf(id)?.request;
   return new Map([
-    ['openapi.json', `${JSON.stringify(openApi(operationList.toSorted(byPath), version), null, 2)}\n`],
+    ['openapi.json', `${JSON.stringify(openApi(operationList.toSorted(byPath), version, { requestOf }), null, 2)}\n`],
     ['operations.txt', operationsText(await declaringFiles())],
     ['permissions.txt', permissionsText()],
     ['missing.txt', missingText(await readFile(path.join(generatedFolder, 'missing.txt'), 'utf8'))],

@@ -72,13 +72,8 @@ async function oazapfts(): Promise<void> {
   await run('node_modules/oazapfts/dist/cli.js', [document, path.join(looser, 'oazapfts.ts')]);
 }
 
-/** This generator reads the examples, too, to which the document refers: only a server has both. */
 async function openapiTypescript(): Promise<void> {
-  await run(`${generators}/openapi-typescript`, [
-    `${server.baseUrl}/openapi.json`,
-    '-o',
-    path.join(folder, 'openapi-typescript.ts'),
-  ]);
+  await run(`${generators}/openapi-typescript`, [document, '-o', path.join(folder, 'openapi-typescript.ts')]);
 }
 
 async function orval(): Promise<void> {

@@ -2,7 +2,6 @@ import { ErrorBody } from './errors.ts';
 import { textTypeOf, type Operation, type Target } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
 import { pathParameterDescriptions } from './parameters.ts';
-import { refusals } from './refusals.ts';
 import { referring, type Shapes } from './references.ts';
 import { Named, words } from './shape.ts';
 import { whoMay } from './who-may.ts';
@@ -19,19 +18,35 @@ interface JsonSchema {
 /** Puts paths or shapes in an order. */
 type Order = (values: Iterable<readonly [string, unknown]>) => Record<string, unknown>;
 
+export interface DocumentOptions {
+  /**
+   * The default compresses best, and takes most of the time; a reader in this process may pass `Object.fromEntries`.
+   */
+  readonly inOrder?: Order;
+  /** Returns the example of an operation's body, by its id; undefined: none. Default: no examples. */
+  readonly requestOf?: (operationId: string) => unknown;
+}
+
 /**
- * Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. The default order
- * compresses best, and takes most of the time; a reader in this process may pass `Object.fromEntries`.
+ * Letters of the largest example in the document, as JSON. All examples would make the document half as large again.
+ * Each is also served by itself, below `/examples`. The document does not refer to these addresses (`externalValue`):
+ * generators such as openapi-typescript load what is referred to, and fail where a file of the document is all they have.
  */
+const largestExample = 300;
+
+/** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(
   operations: readonly Operation[],
   version: string,
-  inOrder: Order = withSimilarTogether,
+  { inOrder = withSimilarTogether, requestOf = () => undefined }: DocumentOptions = {},
 ): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   const shapes: Shapes = new Map();
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = referring(describe(operation), shapes);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = referring(
+      describe(operation, requestOf(operation.id)),
+      shapes,
+    );
   }
   return {
     openapi: '3.1.0',
@@ -67,8 +82,9 @@ export function openApi(
   };
 }
 
-function describe(operation: Operation): Record<string, unknown> {
+function describe(operation: Operation, request: unknown): Record<string, unknown> {
   const body = operation.body;
+  const example = request !== undefined && JSON.stringify(request).length <= largestExample ? { example: request } : {};
   // The order of the members is the one in which gzip finds the longest repetitions.
   return {
     responses: responses(operation),
@@ -77,7 +93,7 @@ function describe(operation: Operation): Record<string, unknown> {
       : {
           requestBody: {
             required: operation.bodyRequired !== false,
-            content: { [operation.mediaType ?? 'application/json']: { schema: body, ...namedExample(operation.id, 'request') } },
+            content: { [operation.mediaType ?? 'application/json']: { schema: body, ...example } },
           },
         }),
     description: explanation(operation),
@@ -88,14 +104,6 @@ function describe(operation: Operation): Record<string, unknown> {
     'x-scope': operation.scope,
     operationId: operation.id,
   };
-}
-
-/**
- * Names the example of a body. The address is relative to that of the document, so that it also holds below the base
- * path of a vocabulary. The examples themselves would make the document half as large again.
- */
-function namedExample(operationId: string, part: 'request' | 'answer'): Record<string, unknown> {
-  return { examples: { shop: { externalValue: `examples/${operationId}/${part}` } } };
 }
 
 /** Returns the description of an operation, with who may use it before the table of its error codes. */
@@ -227,7 +235,7 @@ const inEnvironments: readonly Target[] = ['environment', 'service', 'deployment
 function errorsOf(operation: Operation): readonly number[] {
   const { method, target, query, body, events } = operation;
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
-  const ofBody = body === undefined ? [] : [400, 413, 415];
+  const ofBody = body === undefined ? [] : [400];
   const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
   // Linters want one code of this class at every operation.
   const all = [401, ...operation.errors, ...headerErrors[method], ...ofQuery, ...ofBody, ...ofPlace];
@@ -237,7 +245,7 @@ function errorsOf(operation: Operation): readonly number[] {
 /**
  * Describes a stream. The extension `x-events` lists its events, as OpenAPI 3.1 cannot describe the parts of a stream.
  */
-function streamed(events: NonNullable<Operation['events']>, example: object): Record<string, unknown> {
+function streamed(events: NonNullable<Operation['events']>): Record<string, unknown> {
   const named = Object.entries(events).map(([name, data]) => {
     const { description, ...shape }: { readonly description?: string } & typeof data = data;
     return [name, Named(eventShape(name), shape, description)] as const;
@@ -247,7 +255,7 @@ function streamed(events: NonNullable<Operation['events']>, example: object): Re
   const schema = { type: 'string', contentMediaType: 'application/json', contentSchema };
   return {
     description: 'Server-sent events until the client disconnects or an event `END` gives the reason for the end',
-    content: { 'text/event-stream': { schema, ...example, 'x-events': Object.fromEntries(named) } },
+    content: { 'text/event-stream': { schema, 'x-events': Object.fromEntries(named) } },
   };
 }
 
@@ -257,11 +265,10 @@ export function eventShape(event: string): string {
 }
 
 function success(operation: Operation): Record<string, unknown> {
-  const { id, events, response } = operation;
-  const example = Object.hasOwn(refusals, id) ? {} : namedExample(id, 'answer');
-  if (events !== undefined) return streamed(events, example);
+  const { events, response } = operation;
+  if (events !== undefined) return streamed(events);
   if (response === null) return { description: 'Done' };
-  return { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: response, ...example } } };
+  return { description: 'Done', content: { [textTypeOf(operation) ?? 'application/json']: { schema: response } } };
 }
 
 function responses(operation: Operation): Record<string, unknown> {
@@ -269,7 +276,7 @@ function responses(operation: Operation): Record<string, unknown> {
     [operation.status]: success(operation),
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
-    // Every request may also get 403, 404, 429, 500 and 503.
+    // Every request may also get 403, 404, 429, 500 and 503, and one with a body 413 and 415.
     default: anError,
   };
 }

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { exampleOf } from './examples.ts';
 import { openApi } from './openapi.ts';
 import { operationList } from './operations.ts';
 import { missingWords } from './testing/missing-words.ts';
@@ -33,7 +34,15 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 test('the document is at most 1 MB, and at most 100 KB compressed', () => {
-  const document = JSON.stringify(openApi(operationList, '0'));
+  const document = JSON.stringify(openApi(operationList, '0', { requestOf: (id) => exampleOf(id)?.request }));
   expect(document.length).toBeLessThan(1_000_000);
   expect(gzipSync(document).length).toBeLessThan(100_000);
+});
+
+test('the document has the requests of the examples, and refers to no other file', () => {
+  const text = JSON.stringify(openApi(operationList, '0', { requestOf: (id) => exampleOf(id)?.request }));
+  const withBody = operationList.filter(({ body }) => body !== undefined).length;
+  expect([...text.matchAll(/"example":/g)].length).toBeGreaterThan(0.9 * withBody);
+  expect(text).not.toContain('externalValue');
+  expect([...text.matchAll(/"\$ref":"([^#"][^"]*)"/g)]).toEqual([]);
 });

@@ -79,7 +79,10 @@ function serviceSource({ options }: HttpContext): Source<string> {
 
 function addDescription(pages: FastifyInstance, context: HttpContext, consolePages: Console): void {
   const { version } = context.options;
-  const document = staticText('application/json; charset=utf-8', () => JSON.stringify(openApi(operationList, version)));
+  const document = staticText('application/json; charset=utf-8', async () => {
+    const { exampleOf } = await import('@davit/contract/examples');
+    return JSON.stringify(openApi(operationList, version, { requestOf: (id) => exampleOf(id)?.request }));
+  });
   pages.get('/openapi.json', (request, reply) => document.send(request, reply.header('x-content-type-options', 'nosniff')));
   addExamples(pages, context, operationList);
   pages.get('/', async (request, reply) => {

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { openApi, operationList } from '@davit/contract';
+import { exampleOf } from '@davit/contract/examples';
 import * as publicClient from 'qovery-typescript-axios';
 import { expect, test } from 'vitest';
 import { publicDescription, routeOf } from '@davit/testkit/public-description';
+import { documentIn } from '../http/vocabulary-routes.ts';
 import { Wordings } from '../http/wording.ts';
 import { ownVocabularyFile, prefixOf } from './file.ts';
 import { parseVocabulary, readVocabulary } from './read.ts';
@@ -49,7 +51,7 @@ test('a wrong file is refused with the place of each fault', () => {
 
 test('no word of the contract that has another one is left in the document', async () => {
   const vocabulary = await readVocabulary({ basePath, file: null }, operationList);
-  const document = JSON.stringify(openApi(new Wordings(vocabulary, operationList).operations(), '0'));
+  const document = JSON.stringify(documentIn(new Wordings(vocabulary, operationList), '0', exampleOf));
   expect(document.match(/.{0,30}(vendor[ab]|cloudc|host[abc](?![a-z])|huba).{0,30}/gi)).toBeNull();
   for (const { contract } of vocabulary.fields) expect(document).not.toContain(`"${contract}"`);
   // A word that stands alone elsewhere in the contract, such as SERVICE, stays there.

@@ -79,7 +79,7 @@ interface DocumentOperation {
 /** Reads the document of the API. `errors` is the text of docs/errors.md. */
 export function readModel(version: string, errors: string): Model {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the contract makes the document in this form
-  const document = openApi(operationList, version, Object.fromEntries) as unknown as Document;
+  const document = openApi(operationList, version, { inOrder: Object.fromEntries }) as unknown as Document;
   const types = new Map(Object.entries(document.components.schemas));
   const entries = new Map(operationList.map((operation) => [operation.id, entryOf(operation, document)] as const));
   return { version, entries, types, users: usersOf(entries, types), errors: readErrors(errors), causes: readCauses(errors) };
