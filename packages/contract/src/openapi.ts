@@ -63,7 +63,7 @@ export function openApi(
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
-    // Before the paths, because the document is then smaller when compressed.
+    // The shapes stand before the paths: the document is then smaller when compressed.
     components: {
       securitySchemes: {
         token: {

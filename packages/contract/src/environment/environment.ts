@@ -262,7 +262,8 @@ export const deployEnvironment = operation({
   summary: 'Deploy an environment',
   description: `
     Deploys all services that are not skipped, stage by stage, each at the newest commit of its branch or its
-    configured version. Those that are unchanged stay as they are. If one fails, later stages are not deployed.
+    configured version. Those that are unchanged stay as they are. If one fails, later stages are not deployed. Helm
+    charts have to be skipped on the cluster \`Local\`.
 
     The request waits for its turn; a waiting one of the same caller and action is merged with it. \`dry_run\` only
     returns the plan.
@@ -288,7 +289,7 @@ export const redeployEnvironment = operation({
   tag,
   summary: 'Redeploy an environment',
   description: `
-    Deploys all services that are not skipped again, at the deployed commits or configured versions, with the current
+    Deploys again all services that are not skipped, at the deployed commits or configured versions, with the current
     configuration and variables. Those that are unchanged stay as they are; lifecycle jobs run \`on_start\` again. The
     request waits for its turn. \`dry_run\` only returns the plan.
   `,
@@ -391,8 +392,8 @@ export const listEnvironmentLogs = operation({
   tag,
   summary: 'Read the log of a deployment',
   description: `
-    Returns the lines of one deployment, its builds included, oldest first, without secrets. Lines of what services
-    print are in the logs of the services.
+    Returns the newest 10,000 lines of one deployment, its builds included, oldest first, without secrets. What services print
+    is in their own logs.
   `,
   scope: 'READ',
   target: 'environment',

@@ -331,8 +331,8 @@ export const listEnvironmentLog = operation({
   tag,
   summary: "Read the latest deployment's log, older form",
   description: `
-    Returns the lines of the latest deployment, oldest first, with fewer fields than the second form of the log,
-    which you should prefer.
+    Returns the lines of the latest deployment, oldest first, with fewer fields than the path \`logs\`, which you should
+    prefer.
   `,
   scope: 'READ',
   target: 'environment',

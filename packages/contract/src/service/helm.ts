@@ -350,7 +350,7 @@ export const helmOperations = {
     description: `
       Installs or upgrades the chart at its version, at \`chart_version\`, which then becomes its version, at a commit, or
       as an earlier release by \`release_id\`. A failed deployment is reverted. \`forceEvent=DIFF\` only logs what would
-      change. Charts need a Kubernetes cluster.
+      change. On the cluster \`Local\` it is refused.
     `,
   }),
   ...shared.stopOperations(kinds.HELM),

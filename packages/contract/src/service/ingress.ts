@@ -16,20 +16,21 @@ export const getIngressDeploymentStatus = operation({
     APPLICATION, CONTAINER or HELM.
 
     - DEPLOYED: each public port leads to an instance, and all domains have certificates
-    - DEPLOYING: a certificate is missing, or a deployment runs
-    - DEPLOYMENT_ERROR: a certificate cannot be obtained
+    - DEPLOYING: a certificate is missing
+    - DEPLOYMENT_ERROR: a certificate cannot be obtained, or has expired
     - UNAVAILABLE: a port leads nowhere
     - STOPPED: the service is stopped
-    - READY: the service has no public port
+    - READY: the service has no public port, or only UDP
+
+    While an action waits or runs, it is the state of the service.
   `,
   scope: 'READ',
   target: 'service',
   status: 200,
-  // `routerId` is never set: the gateway has no routers.
   response: Named(
     'IngressDeploymentStatus',
     Optionals({
-      routerId: about('Never set: the gateway has no routers.', Uuid),
+      routerId: about('Identifies its routes. Absent: it has none.', Uuid),
       status: Words(serviceStates),
     }),
     'Whether the gateway serves a service.',

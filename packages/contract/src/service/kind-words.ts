@@ -1,8 +1,8 @@
 import type { Kind } from './kinds.ts';
 
 /*
- * Sentences of shared operations whose effect differs between service types. They are short, and they repeat each other,
- * because repeated text takes hardly any room in the compressed document.
+ * Sentences of shared operations whose effect differs between service types. They are short, and they repeat each
+ * other, because repeated text takes hardly any room in the compressed document.
  */
 
 type ByType = Readonly<Record<Kind['type'], string>>;
@@ -29,13 +29,13 @@ export const redeployment: ByType = {
   TERRAFORM: `Deploys the deployed commit again, ${configured}.`,
 };
 
-/** The effect of an uninstallation. */
+/** Returns the effect of an uninstallation. */
 export function uninstallation({ type }: Kind): string {
   const removal = 'Removes the service from the cluster, data included.';
   return type === 'JOB' ? `${removal} A lifecycle job runs \`on_delete\` first.` : removal;
 }
 
-/** The effect of a restart. */
+/** Returns the effect of a restart. */
 export function restart({ type }: Kind): string {
   return type === 'DATABASE'
     ? 'Stops the database and starts the deployed release again; its data stays.'
@@ -43,7 +43,7 @@ export function restart({ type }: Kind): string {
        update strategy Recreate, the former ones stop first.`;
 }
 
-/** The effect of a stop. */
+/** Returns the effect of a stop. */
 export function stop({ type }: Kind): string {
   switch (type) {
     case 'JOB':
@@ -60,7 +60,7 @@ export function hasRollback({ type }: Kind): boolean {
   return type !== 'DATABASE' && type !== 'TERRAFORM';
 }
 
-/** The row of the table of error codes for the public ports of a service; empty for types without such ports. */
+/** Returns the row for public ports in the table of error codes; empty for types without such ports. */
 export function portRow({ type }: Kind): string {
   return type === 'APPLICATION' || type === 'CONTAINER'
     ? '\n| `IN_USE` (409) | Another service has the `external_port`. | Choose another port, or leave it out. |'

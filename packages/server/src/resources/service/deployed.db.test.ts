@@ -129,7 +129,7 @@ test('a rollback runs the release of before, and the configuration of now is out
   await expect(call).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' });
 });
 
-test('the older history of a container has what ran, newest first, and goes on after an entry', async () => {
+test('a plan of another tag shows the change; the older history of a container has what ran, newest first', async () => {
   const registry = { name: randomUUID(), kind: 'GENERIC_CR' as const, url: 'https://registry.example.org/team', config: {} };
   const registry_id = (await api.call('createContainerRegistry', { params: { organizationId }, body: registry })).id;
   const image = { registry_id, image_name: 'cache', tag: '7', entrypoint: "run 'a b'", arguments: ['--x'] };
@@ -139,6 +139,11 @@ test('the older history of a container has what ran, newest first, and goes on a
     await api.call('deployContainer', { params, body: { image_tag } });
     await eventually(async () => ((await api.call('getContainerStatus', { params })).state === 'DEPLOYED' ? true : undefined));
   }
+  const dry = { params, body: { image_tag: '10' }, query: { dry_run: true } };
+  const { plan, service_deployment_status } = await api.call('deployContainer', dry);
+  expect(plan?.stages[0]?.services[0]?.changes).toEqual(['source']);
+  expect(service_deployment_status).toBe('UP_TO_DATE');
+  expect((await api.call('getContainer', { params })).tag).toBe('9');
   const { results, ...page } = await api.call('listContainerDeploymentHistory', { params });
   const ran = { image_name: 'registry.example.org/team/cache', entrypoint: "run 'a b'", arguments: ['--x'] };
   expect(page).toEqual({ page: 1, page_size: 20 });

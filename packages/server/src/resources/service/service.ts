@@ -163,6 +163,17 @@ export async function editLocked(
   return { row: { ...facts, ...written, ...named, name, spec }, caps: rules.caps };
 }
 
+/**
+ * Returns a service as an edit would leave it, for a plan; writes nothing. The edit may only change a version: nothing
+ * that the service references or claims is looked up. Fails with VALIDATION_FAILED.
+ */
+export async function withEdit(deps: ServiceDeps, facts: ServiceFacts, request: object): Promise<ServiceFacts> {
+  const rules = await specRules(deps, { driver: facts.driver, autoPreview: false, isInstalled: false });
+  const spec = kindOf(facts.type).edit(request, facts.spec, rules);
+  rules.problems.throwIfAny();
+  return { ...facts, spec };
+}
+
 /** Deletes the record and all its dependent rows. Idempotent. The service must have no resources on a cluster. */
 export async function removeService(tx: Queryable, id: string): Promise<void> {
   await tx.run(store.deleteService, [id]);

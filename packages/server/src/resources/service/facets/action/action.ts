@@ -15,7 +15,7 @@ import type { DeploySource } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted, lockService, type ServiceReference } from '../../lock.ts';
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { editLocked, removeService } from '../../service.ts';
+import { editLocked, removeService, withEdit } from '../../service.ts';
 import { domainOfAnother, findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
@@ -176,7 +176,7 @@ async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReferenc
 }
 
 async function plan(
-  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  deps: ServiceDeps,
   caller: Caller,
   { id, type }: ServiceReference,
   wanted: ActionRequest,
@@ -187,7 +187,11 @@ async function plan(
   await assertStays(deps, deps.database, facts);
   wanted.check?.(facts.spec);
   const composed = await currentRelease(deps, deps.database, facts);
-  const release = await wantedRelease(deps, deps.database, { facts, composed, choice: wanted.choice });
+  const { edit, choice } = wanted;
+  // The status below is that of the service as it is: a plan does not edit it.
+  const next = edit === undefined ? facts : await withEdit(deps, facts, edit);
+  const nextComposed = edit === undefined ? composed : await currentRelease(deps, deps.database, next);
+  const release = await wantedRelease(deps, deps.database, { facts: next, composed: nextComposed, choice });
   const planned = await deps.engine.plan(requested(toRequest(caller, facts, wanted.action, release), wanted));
   return { ...(await statusWith(deps, deps.database, facts, composed)), plan: toPlan(planned) };
 }
