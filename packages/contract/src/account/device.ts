@@ -173,7 +173,6 @@ export const confirmDeviceSignIn = operation({
     |---|---|---|
     | \`INVALID_REFERENCE\` (400) | You do not belong to the organization. | Choose one of yours. |
     | \`FORBIDDEN\` (403) | The scope has more rights than your role. | Leave \`scope\` out, or choose READ. |
-
     | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
   `,
   scope: 'READ',

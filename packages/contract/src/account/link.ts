@@ -54,7 +54,6 @@ export const acceptInvitationLink = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
-
     | \`LINK_NOT_VALID\` (409) | The link is unknown, used or expired. | Ask for a new invitation. |
     | \`EMAIL_TAKEN\` (409) | The address has an account. | Sign in, then send \`joinByInvitationLink\`. |
   `,
@@ -112,12 +111,12 @@ export const createPasswordLink = operation({
   tag,
   summary: 'Create a link for a new password',
   description: `
-    Returns a link with which the member sets a new password, once and within 24 hours. Whoever has the link can take the account over.
+    Returns a link with which the member sets a new password, once and within 24 hours. Whoever has the link can take the
+    account over.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`FORBIDDEN\` (403) | The member belongs to other organizations too, or is the owner. | Ask the operator. |
-
     | \`NO_PASSWORD\` (409) | The member signs in through an issuer. | Reset it at the issuer. |
   `,
   scope: 'ADMIN',
@@ -135,7 +134,8 @@ export const requestPasswordReset = operation({
   tag,
   summary: 'Ask for a mail to set a new password',
   description: `
-    Mails a link to set a new password, if the address has an account. The link works once, for two hours. The answer is the same, after the same time, if there is none. An address gets at most three mails in an hour.
+    Mails a link to set a new password, if the address has an account. The link works once, for two hours. The answer is the
+    same, after the same time, if there is none. An address gets at most three mails in an hour.
 
 
     | Code | Cause | Remedy |
@@ -158,8 +158,9 @@ export const resetPassword = operation({
   tag,
   summary: 'Set a new password by a link',
   description: `
-    Sets a new password and ends whatever a thief of the old one may have made: all sessions, **all passkeys**, the other links
-    to set a password, and the tokens of programs that signed in with a code.  The second factor stays; only its owner or the operator removes it.
+    Sets a new password and ends whatever a thief of the old one may have made: all sessions, **all passkeys**, the other
+    links to set a password, and the tokens of programs that signed in with a code. The second factor stays; only its owner
+    or the operator removes it.
 
     | Code | Cause | Remedy |
     |---|---|---|

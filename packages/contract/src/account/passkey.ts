@@ -156,8 +156,9 @@ export const createPasskeyChallenge = operation({
   tag,
   summary: 'Begin to add a passkey',
   description: `
-    Returns the options with which the browser makes a passkey. Send the passkey to \`createPasskey\` within ten minutes, with
-    the cookie of the response and in the same session. It needs your password and second factor, so that a stolen session adds no key.
+    Returns the options with which the browser makes a passkey. Send the passkey to \`createPasskey\` within ten minutes,
+    with the cookie of the response and in the same session. It needs your password and second factor, so that a stolen
+    session adds no key.
 
 
     | Code | Cause | Remedy |
@@ -286,9 +287,8 @@ export const signInWithPasskey = operation({
   tag,
   summary: 'Sign in with a passkey',
   description: `
-    Signs in the person whose passkey answered the challenge of \`createPasskeySignIn\`. The response sets the cookie of a session.
-    No second factor is needed: the passkey is one factor, its PIN, finger
-    or face the other.
+    Signs in the person whose passkey answered the challenge of \`createPasskeySignIn\`. The response sets the cookie of a
+    session. No second factor is needed: the passkey is one factor, its PIN, finger or face the other.
 
 
     | Code | Cause | Remedy |

@@ -44,12 +44,12 @@ export const createSecondFactor = operation({
   tag,
   summary: 'Create a second factor',
   description: `
-    Creates the secret of a second factor (TOTP) . It has no effect until you confirm it with a code, and replaces an unconfirmed one.
+    Creates the secret of a second factor (TOTP). It has no effect until you confirm it with a code, and replaces an
+    unconfirmed one.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | The password is wrong. | Send your present password. |
-
     | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Use the second factor of the issuer. |
     | \`ALREADY_EXISTS\` (409) | You have a second factor. | Remove it first. |
   `,

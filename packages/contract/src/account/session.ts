@@ -65,7 +65,8 @@ export const endOtherSessions = operation({
   tag,
   summary: 'End all of your other sessions',
   description: `
-    Ends all of your sessions except that of the request, at once: for example after you lost a device. API tokens are not affected.
+    Ends all of your sessions except that of the request, at once: for example after you lost a device. API tokens are not
+    affected.
   `,
   scope: 'READ',
   target: 'instance',

@@ -63,7 +63,6 @@ export const signIn = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
-
     | \`SIGN_IN_REFUSED\` (401) | Address or password is wrong. | Check both, or have it reset. |
     | \`SECOND_FACTOR_REQUIRED\` (401) | \`code\` is missing, wrong or was used. | Send the present code. |
   `,

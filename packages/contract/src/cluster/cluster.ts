@@ -12,7 +12,8 @@ export const listOrganizationCluster = operation({
   tag,
   summary: 'List the clusters of an organization',
   description: `
-    Returns the clusters of the organization, oldest first, with status, version, CPU and memory. The first one is \`Local\`: the container engine of the machine that Davit runs on.
+    Returns the clusters of the organization, oldest first, with status, version, CPU and memory. The first one is
+    \`Local\`: the container engine of the machine that Davit runs on.
   `,
   scope: 'READ',
   target: 'organization',
@@ -34,7 +35,6 @@ export const createCluster = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`BILLING_RESTRICTION\` (403) | The organization is restricted. | Use a SELF_MANAGED cluster. |
-
     | \`NAME_TAKEN\` (409) | A cluster of the organization has the name. | Choose another name. |
   `,
   scope: 'ADMIN',

@@ -63,7 +63,8 @@ export const listOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'List the annotation groups of an organization',
   description: `
-    Returns the groups of the organization, oldest first, each with its annotations, its scopes and the number of services that use it.
+    Returns the groups of the organization, oldest first, each with its annotations, its scopes and the number of services
+    that use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -93,7 +94,6 @@ export const createOrganizationAnnotationsGroup = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
 
   `,
@@ -134,7 +134,6 @@ export const editOrganizationAnnotationsGroup = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
 
   `,
@@ -153,7 +152,7 @@ export const deleteOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'Delete an annotation group',
   description: `
-    Deletes a group that no service uses.  This cannot be undone.
+    Deletes a group that no service uses. This cannot be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -72,7 +72,8 @@ export const listOrganizationLabelsGroup = operation({
   tag,
   summary: 'List the label groups of an organization',
   description: `
-    Returns the groups of the organization, oldest first, each with its labels and the number of services and clusters that use it.
+    Returns the groups of the organization, oldest first, each with its labels and the number of services and clusters that
+    use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -102,7 +103,6 @@ export const createOrganizationLabelsGroup = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
 
   `,
@@ -144,7 +144,6 @@ export const editOrganizationLabelsGroup = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
 
   `,
@@ -163,7 +162,7 @@ export const deleteOrganizationLabelsGroup = operation({
   tag,
   summary: 'Delete a label group',
   description: `
-    Deletes a group that no service and no cluster uses.  This cannot be undone.
+    Deletes a group that no service and no cluster uses. This cannot be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -46,7 +46,8 @@ export const editAccountInformation = operation({
   tag,
   summary: 'Edit your account',
   description: `
-    Changes the address for messages. The address that you sign in with does not change, and names and pictures come from the issuer.
+    Changes the address for messages. The address that you sign in with does not change, and names and pictures come from
+    the issuer.
   `,
   scope: 'READ',
   target: 'instance',

@@ -52,8 +52,8 @@ export const getOrganizationMembers = operation({
   tag,
   summary: 'List the members of an organization',
   description: `
-    Returns the people of the organization with their roles and their last activity, who joined first first. Invited people
-    are not among them until they accept.
+    Returns the people of the organization with their roles and their last activity, oldest member first. Invited people are
+    not among them until they accept.
   `,
   scope: 'READ',
   target: 'organization',
@@ -171,8 +171,8 @@ export const postInviteMember = operation({
   summary: 'Invite a person',
   description: `
     Creates an invitation that is valid for seven days, in the place of an expired one. Send \`invitation_link\` of the
-    answer to the person: whoever has the link can accept, once. With a mail server, Davit mails it, too. Somebody who signs in with this verified address can accept without the
-    link.
+    answer to the person: whoever has the link can accept, once. With a mail server, Davit mails it, too. Somebody who signs
+    in with this verified address can accept without the link.
 
 
     | Code | Cause | Remedy |

@@ -234,7 +234,6 @@ export const createOrganizationApiToken = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`FORBIDDEN\` (403) | It would have more rights than you. | Choose your role or less. |
-
     | \`NAME_TAKEN\` (409) | A token has the name. | Choose another name. |
   `,
   scope: 'ADMIN',
@@ -333,7 +332,8 @@ export const createGitToken = operation({
   tag: 'Git token',
   summary: 'Create a git token',
   description: `
-    Stores a token of a git host, encrypted. Services name it in \`git_token_id\` to read private repositories. To let Davit set up webhooks, the token needs that right, too.
+    Stores a token of a git host, encrypted. Services name it in \`git_token_id\` to read private repositories. To let Davit
+    set up webhooks, the token needs that right, too.
 
 
     | Code | Cause | Remedy |
@@ -376,12 +376,12 @@ export const editGitToken = operation({
   tag: 'Git token',
   summary: 'Edit a git token',
   description: `
-    Changes the fields of a git token; optional fields that you leave out stay, the value too. Services use a new value from their next deployment on.
+    Changes the fields of a git token; optional fields that you leave out stay, the value too. Services use a new value from
+    their next deployment on.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | \`type\` or \`git_api_url\` changes: a stored value goes to no other host. | Send \`token\` again. |
-
     | \`NAME_TAKEN\` (409) | A git token has the name. | Choose another name. |
   `,
   scope: 'WRITE',

@@ -130,7 +130,8 @@ export const getOrganizationCustomRole = operation({
   tag,
   summary: 'Read a custom role',
   description: `
-    Returns the role with its rights on every cluster and in every project of the organization. For new ones: VIEWER and NO_ACCESS.
+    Returns the role with its rights on every cluster and in every project of the organization. For new ones: VIEWER and
+    NO_ACCESS.
   `,
   scope: 'READ',
   target: 'organization',
@@ -151,9 +152,7 @@ export const editOrganizationCustomRole = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`INVALID_REFERENCE\` (400) | A cluster or project is not known. | \`errors\` names it. |
-
     | \`NAME_TAKEN\` (409) | A custom role has the name; case does not matter. | Choose another name. |
   `,
   scope: 'ADMIN',

@@ -109,7 +109,6 @@ export const createContainerRegistry = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
 
   `,
@@ -151,7 +150,6 @@ export const editContainerRegistry = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
 
   `,

@@ -50,7 +50,8 @@ export const listAvailableHelmRepository = operation({
   tag,
   summary: 'List the kinds of Helm repositories',
   description: `
-    Returns the kinds of repositories that can be created, each with the members of \`config\` that a request of this kind needs. 
+    Returns the kinds of repositories that can be created, each with the members of \`config\` that a request of this kind
+    needs.
   `,
   scope: 'READ',
   target: 'instance',
@@ -88,7 +89,6 @@ export const createHelmRepository = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
 
   `,
@@ -130,7 +130,6 @@ export const editHelmRepository = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
 
   `,

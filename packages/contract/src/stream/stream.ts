@@ -20,15 +20,14 @@ export const streamOrganization = operation({
   tag: 'Stream',
   summary: 'Follow what happens in an organization',
   description: `
-    Sends the events of all environments that you may read, live, until you disconnect. Read what you display after \`OPEN\`, so that
-    nothing is missed.
+    Sends the events of all environments that you may read, live, until you disconnect. Read what you display after
+    \`OPEN\`, so that nothing is missed.
 
     To resume, reconnect with the last id as \`Last-Event-ID\`: each later event comes once. After \`RESET\`, read everything
     again. If your rights end, the stream ends with \`END\`.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
     | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
 
@@ -71,7 +70,6 @@ export const streamDeployment = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
     | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
 
@@ -97,7 +95,6 @@ export const streamServiceLog = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
     | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
 

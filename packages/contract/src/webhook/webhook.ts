@@ -156,7 +156,8 @@ export const deleteOrganizationWebhook = operation({
   tag,
   summary: 'Delete a webhook',
   description: `
-    Deletes the webhook with its list of deliveries. Notifications that wait to be delivered are discarded. This cannot be undone.
+    Deletes the webhook with its list of deliveries. Notifications that wait to be delivered are discarded. This cannot be
+    undone.
   `,
   scope: 'WRITE',
   target: 'organization',
