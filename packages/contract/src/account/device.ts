@@ -22,8 +22,13 @@ export const createDeviceSignIn = operation({
   tag,
   summary: 'Begin the sign-in of a program',
   description: `
-    Returns a code for the program and one for the person (RFC 8628). Show the person \`user_code\` and the page to
-    enter it, and ask for the token meanwhile.
+    Returns a code for the program and one for the person (RFC 8628), valid for 15 minutes. Show the person \`user_code\`
+    and the page at which to enter it, and ask for the token meanwhile.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`OVERLOADED\` (503) | Too many programs wait. | Try again in some minutes. |
+
   `,
   scope: 'READ',
   target: 'instance',
@@ -33,7 +38,7 @@ export const createDeviceSignIn = operation({
     'DeviceSignInRequest',
     Type.Object({
       name: about('The name of the program, which the person sees.', Name),
-      scope: Type.Optional(about('What it asks for; null: all rights of the person.', Nullable(Words(deviceScopes)))),
+      scope: Type.Optional(about('What it asks for; left out or null: all rights of the person.', Nullable(Words(deviceScopes)))),
     }),
     'A program that wants to sign in.',
   ),
@@ -42,7 +47,7 @@ export const createDeviceSignIn = operation({
     'DeviceSignIn',
     Type.Object({
       device_code: about('Gets the token; keep it secret.', Type.String()),
-      user_code: about('What the person compares or enters.', Type.String()),
+      user_code: about('The code that the person compares or enters.', Type.String()),
       verification_uri: about('The page at which it is entered.', Type.String()),
       verification_uri_complete: about('That page with the code filled in.', Type.String()),
       expires_in: about('Seconds until both codes expire.', Type.Integer()),
@@ -60,14 +65,15 @@ export const getDeviceToken = operation({
   tag,
   summary: 'Get the token of a program',
   description: `
-    Returns the token, once, when a person has confirmed the user code. Repeat the request every \`interval\` seconds
-    until then.
+    Returns the token, once, after a person has confirmed the user code. Repeat the request every \`interval\` seconds until
+    then.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`AUTHORIZATION_PENDING\` (400) | Nobody has confirmed the code yet. | Ask again after \`interval\` seconds. |
     | \`SLOW_DOWN\` (400) | You ask too often. | Add 5 seconds to the pause. |
-    | \`ACCESS_DENIED\` (400) | The person has refused. | Begin again if that was a mistake. |
+    | \`ACCESS_DENIED\` (400) | The person refused, or lost the right since. | Begin again if that was a mistake. |
     | \`DEVICE_CODE_EXPIRED\` (400) | The code has expired, is unknown or was used. | Begin again. |
   `,
   scope: 'READ',
@@ -104,8 +110,7 @@ export const revokeDeviceToken = operation({
   description: `Deletes a token that \`getDeviceToken\` returned; it stops working at once. Having the token is enough.
 
     A token that is unknown, was revoked or has expired changes nothing and returns 204 as well, so that a repetition is
-    safe. So does a token that was created in another way: other programs may use it too, and \`deleteOrganizationApiToken\`
-    deletes it.`,
+    safe. Other API tokens stay: \`deleteOrganizationApiToken\` deletes them.`,
   scope: 'READ',
   target: 'instance',
   audience: 'anybody',
@@ -127,8 +132,13 @@ export const readDeviceSignIn = operation({
   tag,
   summary: 'Read which program wants to sign in',
   description: `
-    Returns name, address and wish of the program that shows a user code, so that the person can compare them before
-    confirming.
+    Returns name and address of the program that shows a user code, and the rights that it asks for, so that the person can
+    compare them before confirming.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
+
   `,
   scope: 'READ',
   target: 'instance',
@@ -156,11 +166,13 @@ export const confirmDeviceSignIn = operation({
   tag,
   summary: 'Confirm the sign-in of a program',
   description: `
-    Gives the program that shows the code an API token for one of your organizations, with your rights or fewer. The
-    token ends when you leave the organization or get another role.
+    Gives the program that shows the code an API token for one of your organizations, with your rights or fewer. Confirm only
+    a code that you see in your own program. The token ends when you leave the organization or get another role.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`INVALID_REFERENCE\` (400) | You do not belong to the organization. | Choose one of yours. |
+    | \`FORBIDDEN\` (403) | The scope has more rights than your role. | Leave \`scope\` out, or choose READ. |
     | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
   `,
   scope: 'READ',
@@ -171,7 +183,7 @@ export const confirmDeviceSignIn = operation({
     Type.Object({
       user_code: about('The code that the program shows.', UserCode),
       organization_id: about('The organization that the token is for.', Uuid),
-      scope: Type.Optional(about('What it may do; null: all your rights there.', Nullable(Words(deviceScopes)))),
+      scope: Type.Optional(about('What it may do; left out or null: all that your role may.', Nullable(Words(deviceScopes)))),
       expires_in_days: Type.Optional(
         about('After how many days it stops working.', Type.Integer({ minimum: 1, maximum: 365, default: 90 })),
       ),
@@ -190,8 +202,13 @@ export const denyDeviceSignIn = operation({
   tag,
   summary: 'Refuse the sign-in of a program',
   description: `
-    Ends the sign-in of the program that shows the code: it gets ACCESS_DENIED instead of a token. A refused code
+    Ends the sign-in of the program that shows the code: the program gets ACCESS_DENIED instead of a token. A refused code
     cannot be confirmed later.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Nothing to do. |
+
   `,
   scope: 'READ',
   target: 'instance',

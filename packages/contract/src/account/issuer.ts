@@ -17,7 +17,7 @@ export const createIssuerSignIn = operation({
 
     Only the browser with the cookie of the response can finish the sign-in, once and within ten minutes.
 
-    | Code | Cause | Remedy |
+        | Code | Cause | Remedy |
     |---|---|---|
     | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | The message says what the operator should check. |
   `,
@@ -39,16 +39,16 @@ export const completeIssuerSignIn = operation({
   method: 'POST',
   path: '/signIn/issuer/complete',
   tag,
-  summary: 'Finish to sign in through an issuer',
+  summary: 'Finish the sign-in through an issuer',
   description: `
-    Signs the person in whom the issuer names. The page \`/console/issuer\` sends this, in the browser that began.
-
-    A person is known by issuer and subject (\`sub\`), never by the e-mail address. A new person is a member of no
+    Signs in the person whom the issuer names. The page \`/console/issuer\` sends this, in the browser that began the
+    sign-in. A person is recognized by issuer and subject (\`sub\`), never by the e-mail address. A new person belongs to no
     organization.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the sign-in was finished, or it took over ten minutes. | Begin again. |
+    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, it was used before, or it is older than ten minutes. | Begin again. |
     | \`SIGN_IN_REFUSED\` (401) | The issuer refused, or its answer belongs to another sign-in. | Begin again; the message has its error. |
     | \`ISSUER_UNAVAILABLE\` (503) | The issuer does not answer, or refuses Davit as a client. | The message says what the operator should check. |
   `,

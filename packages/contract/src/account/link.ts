@@ -13,7 +13,8 @@ export const readInvitationLink = operation({
   tag,
   summary: 'Read the invitation of a link',
   description: `
-    Returns who invites to which organization, by the token of the link. The link stays valid.
+    Returns who invites whom to which organization, and with which role, by the token of a link. The link stays valid.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -47,13 +48,14 @@ export const acceptInvitationLink = operation({
   tag,
   summary: 'Accept an invitation with a new account',
   description: `
-    Creates an account with a password for the invited address, makes it a member, and signs in: the answer sets the
-    cookie of a session.
+    Creates an account with a password for the invited address, makes the person a member with the role of the invitation,
+    and signs in: the response sets the cookie of a session. The link cannot be used again.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
     | \`LINK_NOT_VALID\` (409) | The link is unknown, used or expired. | Ask for a new invitation. |
-    | \`EMAIL_TAKEN\` (409) | The address has an account. | Sign in, then join by the link. |
+    | \`EMAIL_TAKEN\` (409) | The address has an account. | Sign in, then send \`joinByInvitationLink\`. |
   `,
   scope: 'READ',
   target: 'instance',
@@ -84,7 +86,9 @@ export const joinByInvitationLink = operation({
   tag,
   summary: 'Accept an invitation with your account',
   description: `
-    Makes you a member by the token of a link, whatever its e-mail address. Who has the link can use it, once.
+    Makes you a member by the token of a link, with the role of the invitation. It need not be for your e-mail address:
+    whoever has the link can use it, once.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -107,11 +111,12 @@ export const createPasswordLink = operation({
   tag,
   summary: 'Create a link for a new password',
   description: `
-    Returns a link with which the member sets a new password. It takes the account over, so it is refused for
-    members of other organizations, and for the owner unless an owner asks. It works once, for 24 hours.
+    Returns a link with which the member sets a new password, once and within 24 hours. Whoever has the link can take the
+    account over.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`FORBIDDEN\` (403) | The member belongs to other organizations too, or is the owner. | Ask the operator. |
     | \`NO_PASSWORD\` (409) | The member signs in through an issuer. | Reset it at the issuer. |
   `,
   scope: 'ADMIN',
@@ -129,13 +134,13 @@ export const requestPasswordReset = operation({
   tag,
   summary: 'Ask for a mail to set a new password',
   description: `
-    Mails a link to set a new password, if there is an account with this address. The answer is the same, after the same
-    time, if there is none. The link works once, for two hours. Everybody may ask; an address gets at most three mails in
-    an hour.
+    Mails a link to set a new password, if the address has an account. The link works once, for two hours. The answer is the
+    same, after the same time, if there is none. An address gets at most three mails in an hour.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`FORBIDDEN\` (403) | The installation sends no mail, or passwords are switched off. | Ask an administrator of your organization for a link, or the operator. |
+    | \`FORBIDDEN\` (403) | The installation sends no mail, or passwords are switched off. | Ask an administrator for a link. |
   `,
   scope: 'READ',
   target: 'instance',
@@ -153,12 +158,15 @@ export const resetPassword = operation({
   tag,
   summary: 'Set a new password by a link',
   description: `
-    Sets a new password, ends all sessions of the person, deletes the other links to set it, and **removes all passkeys**
-    and the tokens of programs that signed in with a code: a thief of the lost password may have made them. The second factor stays; only its owner or the operator removes it.
+    Sets a new password and ends whatever a thief of the old one may have made: all sessions, **all passkeys**, the other
+    links to set a password, and the tokens of programs that signed in with a code. The second factor stays; only its owner
+    or the operator removes it.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
     | \`LINK_NOT_VALID\` (409) | The link was used, has expired, or the password was set since. | Ask for a new one. |
+
   `,
   scope: 'READ',
   target: 'instance',

@@ -56,7 +56,7 @@ const CreationOptions = Named(
         'The person for whom the passkey is made.',
       ),
     ),
-    challenge: about('What the passkey signs, in base64url; used once.', Type.String()),
+    challenge: about('The text that the passkey signs, in base64url; valid once.', Type.String()),
     pubKeyCredParams: about(
       'The signatures that are accepted, the preferred one first.',
       Type.Array(
@@ -87,7 +87,7 @@ const CreationOptions = Named(
 const RequestOptions = Named(
   'PasskeyRequestOptions',
   Type.Object({
-    challenge: about('What the passkey signs, in base64url; used once.', Type.String()),
+    challenge: about('The text that the passkey signs, in base64url; valid once.', Type.String()),
     rpId: about('The host name for which passkeys are valid.', Type.String()),
     timeout: about('Milliseconds within which the person confirms.', Type.Integer()),
     userVerification: about('Whether the person proves their presence by PIN, finger or face.', Needed),
@@ -156,10 +156,10 @@ export const createPasskeyChallenge = operation({
   tag,
   summary: 'Begin to add a passkey',
   description: `
-    Returns the options with which the browser makes a passkey. Send the passkey to \`POST /account/passkey\` within ten
-    minutes, with the cookie of the response and in the same session.
+    Returns the options with which the browser makes a passkey. Send the passkey to \`createPasskey\` within ten minutes,
+    with the cookie of the response and in the same session. It needs your password and second factor, so that a stolen
+    session adds no key.
 
-    Needs your password and second factor, so that a stolen session adds no key.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -192,14 +192,16 @@ export const createPasskey = operation({
   tag,
   summary: 'Add a passkey',
   description: `
-    Adds the passkey that the browser made for the challenge of \`POST /account/passkey/challenge\`. From then on you sign in
-    with it instead of password and second factor; both stay.
+    Adds the passkey that the browser made for the challenge of \`createPasskeyChallenge\`. From then on it can sign you in
+    instead of password and second factor; both stay.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | The credential does not answer the challenge, is for another address, or was made without PIN, finger or face. | Begin again. |
-    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the challenge was used, or it is older than ten minutes. | Begin again. |
-    | \`ALREADY_EXISTS\` (409) | The passkey was added before. | Nothing. |
+    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, it was used before, or it is older than ten minutes. | Begin again. |
+    | \`FORBIDDEN\` (403) | The account has 20 passkeys, or passwords are switched off. | Remove one first. |
+    | \`ALREADY_EXISTS\` (409) | The passkey was added before. | Nothing to do. |
   `,
   scope: 'READ',
   target: 'instance',
@@ -208,7 +210,7 @@ export const createPasskey = operation({
     'PasskeyRequest',
     Type.Object({
       name: about('What you call the device or program that holds it, as in *Phone*.', Name),
-      credential: about('What the browser made for the challenge.', NewCredential),
+      credential: about('The new passkey that the browser returned for the challenge.', NewCredential),
     }),
     'A new passkey, as the browser made it.',
   ),
@@ -225,8 +227,8 @@ export const editPasskey = operation({
   tag,
   summary: 'Rename a passkey',
   description: `
-    Changes the name under which your list shows the passkey. Nothing else about it changes, and no session ends.
-    You can rename your own passkeys only.
+    Changes the name under which \`listPasskeys\` shows one of your passkeys. Nothing else about it changes, and no session
+    ends.
   `,
   scope: 'READ',
   target: 'instance',
@@ -245,8 +247,8 @@ export const deletePasskey = operation({
   tag,
   summary: 'Remove a passkey',
   description: `
-    Removes one of your passkeys: it signs nobody in any more. Sessions that began with it stay; end them with
-    \`DELETE /account/session\` if the device was stolen. You can still sign in with your password.
+    Removes one of your passkeys: it signs nobody in any more. Sessions stay; if the device was stolen, end them with
+    \`endOtherSessions\`. You can still sign in with your password.
   `,
   scope: 'READ',
   target: 'instance',
@@ -285,12 +287,13 @@ export const signInWithPasskey = operation({
   tag,
   summary: 'Sign in with a passkey',
   description: `
-    Signs the person in whose passkey answered the challenge of \`POST /signIn/passkey/challenge\`. The response sets the
-    cookie of a new session. No second factor is asked for: the passkey is one factor, its PIN, finger or face the other.
+    Signs in the person whose passkey answered the challenge of \`createPasskeySignIn\`. The response sets the cookie of a
+    session. No second factor is needed: the passkey is one factor, its PIN, finger or face the other.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, the challenge was used, or it is older than ten minutes. | Begin again. |
+    | \`SIGN_IN_EXPIRED\` (400) | Another browser began, it was used before, or it is older than ten minutes. | Begin again. |
     | \`SIGN_IN_REFUSED\` (401) | The passkey is unknown or was removed, its answer is for another address or without PIN, finger or face, or it was copied. | Sign in with your password, and look at your passkeys. |
   `,
   scope: 'READ',

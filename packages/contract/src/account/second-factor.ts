@@ -26,8 +26,8 @@ export const getAccountSecurity = operation({
   tag,
   summary: 'Read how you sign in',
   description: `
-    Returns your e-mail address, whether you have a password and a second factor here, and how many recovery codes
-    of it are left.
+    Returns the e-mail address that you sign in with, whether you have a password and a second factor here, and how many
+    recovery codes and passkeys there are.
   `,
   scope: 'READ',
   target: 'instance',
@@ -49,6 +49,7 @@ export const createSecondFactor = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | The password is wrong. | Send your present password. |
     | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Use the second factor of the issuer. |
     | \`ALREADY_EXISTS\` (409) | You have a second factor. | Remove it first. |
   `,
@@ -72,12 +73,14 @@ export const confirmSecondFactor = operation({
   tag,
   summary: 'Confirm the second factor',
   description: `
-    Switches the second factor on with a code of it. All other sessions end. The answer has ten recovery codes,
-    which are shown only now.
+    Switches the second factor on with a code of it. All other sessions end. The answer has ten recovery codes, which are
+    shown only now.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NOTHING_TO_CONFIRM\` (409) | No second factor waits. | Create one first. |
+    | \`VALIDATION_FAILED\` (400) | The code is wrong. | Send the present code. |
+    | \`NOTHING_TO_CONFIRM\` (409) | No second factor waits for a code. | Create one first. |
+
   `,
   scope: 'READ',
   target: 'instance',
@@ -97,8 +100,14 @@ export const deleteSecondFactor = operation({
   tag,
   summary: 'Remove the second factor',
   description: `
-    Removes the second factor and its recovery codes: from then on your password is enough to sign in. Your sessions
-    stay as they are.
+    Removes the second factor and its recovery codes: from then on your password is enough to sign in. Your sessions stay.
+    Without a second factor, nothing changes.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | The password is wrong. | Send your present password. |
+    | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Use the second factor of the issuer. |
+
   `,
   scope: 'READ',
   target: 'instance',

@@ -12,7 +12,7 @@ const Session = Named(
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When the person signed in.', DateTime),
     last_used_at: about('When it was last used.', DateTime),
-    expires_at: about('When it ends, unless it is used before.', DateTime),
+    expires_at: about('When it ends at the latest.', DateTime),
     user_agent: about('The program that signed in; null: unknown.', Nullable(Type.String())),
     address: about('The IP address that signed in; null: unknown.', Nullable(Type.String())),
     is_current: about('Whether it is the session of this request.', Type.Boolean()),
@@ -27,8 +27,8 @@ export const listSessions = operation({
   tag,
   summary: 'List your sessions',
   description: `
-    Returns where you are signed in, the last used first. A session ends after 30 days, or after 7 days in which it
-    was not used.
+    Returns where you are signed in, the last used session first. The session of a browser ends after 30 days, or after 7
+    days without use.
   `,
   scope: 'READ',
   target: 'instance',
@@ -65,8 +65,8 @@ export const endOtherSessions = operation({
   tag,
   summary: 'End all of your other sessions',
   description: `
-    Ends every session of yours except that of the request, at once: for example after you lost a device. API tokens
-    are not affected.
+    Ends all of your sessions except that of the request, at once: for example after you lost a device. API tokens are not
+    affected.
   `,
   scope: 'READ',
   target: 'instance',
@@ -84,8 +84,9 @@ export const changePassword = operation({
   tag,
   summary: 'Change your password',
   description: `
-    Sets a new password, ends all other sessions, and deletes links to set the password. Your second factor and your
-    passkeys stay: the response says what there is. Remove passkeys that you do not know.
+    Sets a new password, ends all other sessions, and deletes links to set the password. Second factor, passkeys and API
+    tokens stay; the response says what there is. Remove passkeys that you do not know.
+
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -29,8 +29,8 @@ export const getSignInOptions = operation({
   tag,
   summary: 'Read how people can sign in',
   description: `
-    Returns whether passwords are accepted, and through which issuers people sign in: what a sign-in page
-    has to offer. It says nothing about accounts.
+    Returns whether passwords and passkeys are accepted, and through which issuers people sign in: what a sign-in page has to
+    offer. It says nothing about accounts.
   `,
   scope: 'READ',
   target: 'instance',
@@ -40,10 +40,10 @@ export const getSignInOptions = operation({
     'SignInOptions',
     Type.Object({
       passwords: about('Whether e-mail address and password are accepted.', Type.Boolean()),
-      issuers: about('The issuers through which people sign in.', Type.Array(Type.String())),
+      issuers: about('The issuers whose tokens are accepted.', Type.Array(Type.String())),
       passkeys: about('Whether people sign in with passkeys at this address: not at an IP address.', Type.Boolean()),
       sends_mail: about('Whether links for forgotten passwords, and invitations, are mailed.', Type.Boolean()),
-      browser_issuers: about('Those of the issuers through which people sign in in a browser.', Type.Array(Type.String())),
+      browser_issuers: about('The issuers through which `createIssuerSignIn` signs people in.', Type.Array(Type.String())),
     }),
     'How people sign in to this installation.',
   ),
@@ -57,12 +57,12 @@ export const signIn = operation({
   tag,
   summary: 'Sign in',
   description: `
-    Starts a session of up to 30 days with e-mail address and password. The answer sets its cookie, which only
-    browsers should use; programs use API tokens. After some wrong attempts, further ones are refused with 429 for a
-    while.
+    Starts a session of up to 30 days with e-mail address and password. The response sets its cookie, for browsers; programs
+    use API tokens. After five wrong attempts, further ones are refused with 429 for a while.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
     | \`SIGN_IN_REFUSED\` (401) | Address or password is wrong. | Check both, or have it reset. |
     | \`SECOND_FACTOR_REQUIRED\` (401) | \`code\` is missing, wrong or was used. | Send the present code. |
   `,
@@ -90,13 +90,14 @@ export const createFirstAccount = operation({
   tag,
   summary: 'Create the first account',
   description: `
-    Creates the account of the person who sets the installation up, with the token of the link that each start
-    prints until then. The account owns a new organization, or the oldest one. The answer sets the cookie of a
-    session.
+    Creates the account of the person who sets the installation up, with the token of a link that Davit prints at each
+    start until then. The account owns the oldest organization if nobody belongs to it, else a new one. The response sets the
+    cookie of a session.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`LINK_NOT_VALID\` (409) | The link is used, or a newer start printed another one. | Restart Davit for a new link. |
+    | \`LINK_NOT_VALID\` (409) | A link was used, or this one is older than 24 hours. | Sign in, or restart Davit for a new link. |
   `,
   scope: 'READ',
   target: 'instance',
@@ -108,7 +109,7 @@ export const createFirstAccount = operation({
       email: about('The e-mail address to sign in with.', Email),
       password: about('The password to sign in with, at least 10 characters.', NewPassword),
       name: Type.Optional(about('Your full name; without it, none.', Name)),
-      organization_name: Type.Optional(about('The name of your organization, if there is none yet.', Name)),
+      organization_name: Type.Optional(about('The name of the new organization; by default `My organization`.', Name)),
     }),
     'The first account of an installation.',
   ),

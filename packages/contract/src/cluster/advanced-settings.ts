@@ -57,8 +57,8 @@ export const getDefaultClusterAdvancedSettings = operation({
   tag,
   summary: 'Read the default settings of clusters',
   description: `
-    Returns the advanced settings of a new cluster. The object is empty, because no setting of a cluster has an
-    effect so far.
+    Returns the advanced settings of a new cluster: an empty object, because Davit offers no advanced setting of clusters
+    yet.
   `,
   scope: 'READ',
   target: 'instance',
@@ -74,8 +74,8 @@ export const getClusterAdvancedSettings = operation({
   tag,
   summary: 'Read the advanced settings of a cluster',
   description: `
-    Returns the advanced settings of the cluster. The object is empty, because no setting of a cluster has an effect
-    so far.
+    Returns the advanced settings of the cluster: an empty object, because Davit offers no advanced setting of clusters
+    yet.
   `,
   scope: 'READ',
   target: 'organization',
@@ -92,8 +92,14 @@ export const editClusterAdvancedSettings = operation({
   tag,
   summary: 'Edit the advanced settings of a cluster',
   description: `
-    Accepts an empty object only: no setting of a cluster has an effect so far, and a setting without an effect
-    would be misleading.
+    Changes nothing and returns an empty object, because Davit offers no advanced setting of clusters yet. Unknown settings
+    and settings that are null are ignored.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | A setting is not offered. | Leave it out. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -10,8 +10,8 @@ export const InstanceType = Named(
     name: about('The name of the type for people.', Type.String()),
     cpu: about('The number of its CPUs.', Type.Number()),
     ram_in_gb: about('Its memory, in GB.', Type.Number()),
-    bandwidth_in_gbps: about('The bandwidth, in Gbit/s; may be empty.', Type.String()),
-    bandwidth_guarantee: about('How far that is guaranteed; may be empty.', Type.String()),
+    bandwidth_in_gbps: about('The network bandwidth, in Gbit/s; may be empty.', Type.String()),
+    bandwidth_guarantee: about('How the bandwidth is guaranteed, such as `UP_TO`; may be empty.', Type.String()),
     architecture: Type.Optional(about('The processor, such as `AMD64`. Absent: unknown.', Type.String())),
     gpu_info: Type.Optional(
       about(
@@ -62,26 +62,30 @@ export const Region = Named(
 
 const NamedRecord = Named(
   'ManagedDatabaseInstanceType',
-  Type.Object({ name: about('The name at the vendor.', Type.String()) }),
-  'Something that the vendor offers, by name.',
+  Type.Object({ name: about('The name that the vendor uses.', Type.String()) }),
+  'A database or a type of machine of the vendor, by name.',
 );
 
 /** `with_gpu` is the older parameter: false means EXCLUDE, true means INCLUDE. `gpu` takes precedence if it is sent. */
 const filters = Optionals({
   only_meets_resource_reqs: about('Only types that are large enough for a cluster.', Type.Boolean()),
-  with_gpu: about('The older form: false is EXCLUDE, true INCLUDE.', Type.Boolean()),
+  with_gpu: about('The older form of `gpu`, which wins: false is EXCLUDE, true INCLUDE.', Type.Boolean()),
   gpu: about(
-    'Whether to list types with GPUs.',
-    Words({ INCLUDE: 'With the others.', EXCLUDE: 'Only without GPUs.', ONLY: 'Only with GPUs.' }, { default: 'INCLUDE' }),
+    'Which types to list, by their GPUs.',
+    Words({ INCLUDE: 'All types.', EXCLUDE: 'Types without GPUs only.', ONLY: 'Types with GPUs only.' }, { default: 'INCLUDE' }),
   ),
 });
 
 const common = { method: 'GET', tag: 'Cloud catalogue', scope: 'READ', target: 'instance', status: 200, errors: [] } as const;
 
+const typesOfVendor = 'types of machines of the vendor, with CPUs, memory and GPUs';
+const typesInRegion = 'types of machines that the vendor offers in the region (404: it has no such region)';
+const databasesOfVendor = 'names of the databases that the vendor manages';
+
 /** Returns the description of an operation that lists something of the catalogue. */
 function ofCatalogue(what: string): string {
-  return `Returns the ${what} from the catalogue of the installation, which the operator can replace. No vendor is asked, and
-    nothing needs to exist.`;
+  return `Returns the ${what}, from the catalogue of the installation, which the operator can replace. No vendor is
+    asked.`;
 }
 
 function featuresOf<const Id extends string, const P extends string>(id: Id, path: P) {
@@ -91,8 +95,8 @@ function featuresOf<const Id extends string, const P extends string>(id: Id, pat
     path,
     summary: 'List the features of clusters of the vendor',
     description: `
-      Returns the features that the vendor offers for clusters, from the catalogue of the installation. They can be chosen
-      for a cluster and are stored only.
+      Returns the features that the vendor offers for clusters, from the catalogue of the installation, which the operator can
+      replace. A cluster can choose them; they are stored only.
     `,
     response: List(ClusterFeature),
   });
@@ -109,8 +113,8 @@ function regionsOf<const Id extends string, const P extends string>(id: Id, path
   });
 }
 
-function typesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string) {
-  return operation({ ...common, id, path, summary, description: ofCatalogue('types of machines'), response: List(InstanceType) });
+function typesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string, what = typesOfVendor) {
+  return operation({ ...common, id, path, summary, description: ofCatalogue(what), response: List(InstanceType) });
 }
 
 function filteredTypesOf<const Id extends string, const P extends string>(id: Id, path: P) {
@@ -120,14 +124,14 @@ function filteredTypesOf<const Id extends string, const P extends string>(id: Id
     id,
     path,
     summary,
-    description: ofCatalogue('types of machines'),
+    description: ofCatalogue(typesInRegion),
     query: filters,
     response: List(InstanceType),
   });
 }
 
-function namesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string) {
-  return operation({ ...common, id, path, summary, description: ofCatalogue('names'), response: List(NamedRecord) });
+function namesOf<const Id extends string, const P extends string>(id: Id, path: P, summary: string, what: string) {
+  return operation({ ...common, id, path, summary, description: ofCatalogue(what), response: List(NamedRecord) });
 }
 
 const allTypes = 'List all instance types of the vendor';
@@ -140,8 +144,8 @@ export const listCloudProvider = operation({
   path: '/cloudProvider',
   summary: 'List the cloud vendors',
   description: `
-    Returns the vendors of the catalogue with their regions. It comes from a file of the installation; no vendor is
-    asked for it.
+    Returns the vendors with their regions, from the catalogue of the installation, which the operator can replace. No vendor
+    is asked.
   `,
   response: List(
     Named(
@@ -161,11 +165,17 @@ export const listAWSFeatures = featuresOf('listAWSFeatures', '/aws/clusterFeatur
 export const listAWSRegions = regionsOf('listAWSRegions', '/aws/region');
 export const listAWSInstanceType = typesOf('listAWSInstanceType', '/aws/instanceType', allTypes);
 export const listAWSEKSInstanceType = filteredTypesOf('listAWSEKSInstanceType', '/aws/eks/instanceType/{region}');
-export const listAWSManagedDatabaseType = namesOf('listAWSManagedDatabaseType', '/aws/managedDatabase/type', databases);
+export const listAWSManagedDatabaseType = namesOf(
+  'listAWSManagedDatabaseType',
+  '/aws/managedDatabase/type',
+  databases,
+  databasesOfVendor,
+);
 export const listAWSManagedDatabaseInstanceType = namesOf(
   'listAWSManagedDatabaseInstanceType',
   '/aws/managedDatabase/instanceType/{region}/{databaseType}',
   'List the instance types of a managed database in a region',
+  'types of machines for the database in the region (404: the vendor has no such database or region)',
 );
 
 export const listVendoraFeatures = featuresOf('listVendoraFeatures', '/vendora/clusterFeature');
@@ -175,11 +185,13 @@ export const listVendoraManagedK8sInstanceType = typesOf(
   'listVendoraManagedK8sInstanceType',
   '/vendora/instanceType/{zone}',
   typesOfRegion,
+  typesInRegion,
 );
 export const listVENDORAManagedDatabaseType = namesOf(
   'listVENDORAManagedDatabaseType',
   '/vendora/managedDatabase/type',
   databases,
+  databasesOfVendor,
 );
 
 export const listVendorbFeatures = featuresOf('listVendorbFeatures', '/vendorb/clusterFeature');
@@ -196,4 +208,5 @@ export const listCloudcManagedK8sInstanceType = typesOf(
   'listCloudcManagedK8sInstanceType',
   '/cloudc/instanceType/{region}',
   typesOfRegion,
+  typesInRegion,
 );

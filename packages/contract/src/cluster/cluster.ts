@@ -12,8 +12,8 @@ export const listOrganizationCluster = operation({
   tag,
   summary: 'List the clusters of an organization',
   description: `
-    Returns the clusters of the organization, oldest first. The first one is \`Local\`: the container engine of the
-    machine that Davit runs on.
+    Returns the clusters of the organization, oldest first, with status, version, CPU and memory. The first one is
+    \`Local\`: the container engine of the machine that Davit runs on.
   `,
   scope: 'READ',
   target: 'organization',
@@ -29,11 +29,12 @@ export const createCluster = operation({
   tag,
   summary: 'Create a cluster',
   description: `
-    Records a cluster. For one of yours, use SELF_MANAGED, store its kubeconfig, and deploy the cluster to check it.
-    MANAGED ones are recorded and cannot be deployed.
+    Records a cluster; nothing is installed. For one of yours, use SELF_MANAGED, store its kubeconfig, and deploy the cluster
+    to check it. MANAGED ones cannot be deployed.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`BILLING_RESTRICTION\` (403) | The organization is restricted. | Use a SELF_MANAGED cluster. |
     | \`NAME_TAKEN\` (409) | A cluster of the organization has the name. | Choose another name. |
   `,
   scope: 'ADMIN',
@@ -51,7 +52,8 @@ export const editCluster = operation({
   tag,
   summary: 'Edit a cluster',
   description: `
-    Changes the record; fields that you leave out stay. The cluster itself and what runs on it do not change.
+    Changes the record; optional fields that you leave out stay. The cluster itself and what runs on it do not change.
+    \`cloud_provider\` and \`kubernetes\` cannot change, nor can the region of \`Local\`.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -73,12 +75,12 @@ export const deleteCluster = operation({
   tag,
   summary: 'Delete a cluster',
   description: `
-    Deletes the record of a cluster without environments, with its kubeconfig. The cluster itself goes on.
+    Deletes the record of a cluster without environments, with its kubeconfig. The cluster itself keeps running.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`IN_USE\` (409) | Environments, or volumes of services that moved away, are on it. | Delete them; for volumes see \`deleteMode\`. |
-    | \`CLUSTER_IS_DEFAULT\` (409) | It is the default cluster. | Leave it. |
+    | \`CLUSTER_IS_DEFAULT\` (409) | It is \`Local\`. | Nothing to do. |
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
   `,
   scope: 'ADMIN',
@@ -88,14 +90,13 @@ export const deleteCluster = operation({
       'Whether volumes that services left on the cluster prevent the deletion.',
       Words(
         {
-          DEFAULT: 'Refused while old volumes are on it.',
-          DELETE_CLUSTER_AND_SERVICE_CONFIG: 'As DEFAULT: Davit never removes a cluster.',
-          DELETE_SERVICE_CONFIG: 'Also with old volumes, which stay there.',
+          DEFAULT: 'Refused while volumes are left on it.',
+          DELETE_CLUSTER_AND_SERVICE_CONFIG: 'The same as DEFAULT.',
+          DELETE_SERVICE_CONFIG: 'Also with volumes, which stay there.',
         },
         {
           default: 'DEFAULT',
-          description:
-            'All three remove the record; Davit never removes a cluster. DELETE_SERVICE_CONFIG: also if volumes of services that were moved elsewhere are left on it; these volumes stay there.',
+          description: 'All three delete the record only: Davit never removes a cluster.',
         },
       ),
     ),
@@ -129,8 +130,8 @@ export const getOrganizationCloudProviderInfo = operation({
   tag,
   summary: 'Read the cloud account of a cluster',
   description: `
-    Returns vendor, region and credentials, without their secrets. They have no effect on a cluster that you manage
-    yourself.
+    Returns the vendor, the region, and the \`id\` and name of the credentials of the cluster. They are stored only: Davit
+    does not sign in at vendors.
   `,
   scope: 'READ',
   target: 'organization',
@@ -146,7 +147,8 @@ export const specifyClusterCloudProviderInfo = operation({
   tag,
   summary: 'Set the cloud account of a cluster',
   description: `
-    Stores region and credentials of a cluster. They have no effect on a cluster that you manage yourself.
+    Stores the region and the credentials of a cluster; fields that you leave out stay. They are stored only: Davit does not
+    sign in at vendors. The vendor of a cluster cannot change.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -163,7 +165,7 @@ export const specifyClusterCloudProviderInfo = operation({
 const Route = Named(
   'ClusterRoute',
   Type.Object({
-    destination: about('The range of addresses.', Type.String({ minLength: 1, maxLength: 255 })),
+    destination: about('The range of addresses, such as `10.1.0.0/16`.', Type.String({ minLength: 1, maxLength: 255 })),
     target: about('Where traffic to them goes.', Type.String({ minLength: 1, maxLength: 255 })),
     description: about('What it is for; may be empty.', Type.String({ maxLength: 255 })),
   }),
@@ -177,8 +179,8 @@ export const getRoutingTable = operation({
   tag,
   summary: 'Read the routes of a cluster',
   description: `
-    Returns the stored routes of the network of a managed cluster. The list is empty for other clusters, which have
-    networks of their own.
+    Returns the routes that are stored for the network of a MANAGED cluster. The list is empty for other clusters, whose
+    networks Davit does not manage.
   `,
   scope: 'READ',
   target: 'organization',
@@ -194,12 +196,14 @@ export const editRoutingTable = operation({
   tag,
   summary: 'Set the routes of a cluster',
   description: `
-    Replaces the routes of the network of a managed cluster. Other clusters have networks of their own, and are
-    refused.
+    Replaces the routes that are stored for the network of a MANAGED cluster. They are stored only: Davit deploys no
+    MANAGED cluster yet.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit does not manage its network. | Set routes where the network is. |
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is not MANAGED. | Set routes where its network is. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -27,7 +27,7 @@ export const ClusterCredentials = Named(
     id: about('Identifies it; it never changes.', Uuid),
     name: about('The name of the credentials.', Type.String()),
     object_type: Words(credentialTypes),
-    access_key_id: about('The id of an AWS access key.', optional),
+    access_key_id: about('The id of an AWS access key; may be empty.', optional),
     role_arn: about('The AWS role to assume.', optional),
     vsphere_user: about('The user of vSphere.', optional),
     vendora_access_key: about('The id of an access key of vendor A.', optional),
@@ -35,8 +35,8 @@ export const ClusterCredentials = Named(
     vendora_organization_id: about('The organization at vendor A.', optional),
     vendorb_subscription_id: about('The subscription at vendor B.', optional),
     vendorb_tenant_id: about('The tenant at vendor B.', optional),
-    vendorb_application_id: about('The application at vendor B.', optional),
-    vendorb_application_object_id: about('The object of that application.', optional),
+    vendorb_application_id: about('Always empty: Davit has no application there.', optional),
+    vendorb_application_object_id: about('Always empty: Davit has no application there.', optional),
   }),
   'Cloud credentials, without their secrets.',
 );
@@ -48,7 +48,7 @@ const Secret = Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' });
 const AwsRequest = Named(
   'AwsCredentialsRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     type: about(
       'The kind of credentials.',
       Words({
@@ -64,7 +64,7 @@ const AwsRequest = Named(
     vsphere_user: Type.Optional(about('The user of vSphere.', Value)),
     vsphere_password: Type.Optional(about('The password of that user; write-only.', Secret)),
   }),
-  'Credentials of AWS; `type` says which fields are required. Secrets that an edit leaves out stay.',
+  'Credentials of AWS; `type` says which fields are required and stored.',
 );
 
 const vendoraFields = {
@@ -75,7 +75,7 @@ const vendoraFields = {
 const VendoraRequest = Named(
   'VendoraCredentialsRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     ...vendoraFields,
     vendora_secret_key: about('The secret of the key; write-only.', Secret),
   }),
@@ -84,7 +84,7 @@ const VendoraRequest = Named(
 const VendoraEdit = Named(
   'VendoraCredentialsEditRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     ...vendoraFields,
     vendora_secret_key: Type.Optional(about('The secret of the key. Without it, it stays.', Secret)),
   }),
@@ -94,7 +94,7 @@ const VendoraEdit = Named(
 const VendorbRequest = Named(
   'VendorbCredentialsRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     vendorb_subscription_id: about('The subscription at vendor B.', Value),
     vendorb_tenant_id: about('The tenant at vendor B.', Value),
   }),
@@ -110,7 +110,7 @@ const cloudcType = {
 const CloudcRequest = Named(
   'CloudcCredentialsRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     ...cloudcType,
     cloudc_credentials: about('The key file of a service account; write-only.', Secret),
   }),
@@ -119,16 +119,16 @@ const CloudcRequest = Named(
 const CloudcEdit = Named(
   'CloudcCredentialsEditRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('The name, unique among the credentials of the vendor.', Name),
     ...cloudcType,
-    cloudc_credentials: Type.Optional(about('The key file of a service account. Without it, it stays.', Secret)),
+    cloudc_credentials: Type.Optional(about('The key file of a service account. Left out, it stays.', Secret)),
   }),
   'New credentials of vendor C.',
 );
 
 const OnPremiseRequest = Named(
   'OnPremiseCredentialsRequest',
-  Type.Object({ name: about('The name, unique in the organization.', Name) }),
+  Type.Object({ name: about('The name, unique among the credentials of the vendor.', Name) }),
   'Credentials for your own machines: a name only.',
 );
 
@@ -156,8 +156,8 @@ function listing<const Id extends string, const S extends string>(id: Id, { segm
     tag,
     summary: `List the ${words} credentials of an organization`,
     description: `
-      Returns the credentials of this kind without their secrets, oldest first. They are stored for clusters of the
-      vendor; Davit does not sign in with them yet.
+      Returns the credentials of this vendor, oldest first, without their secrets. They are stored only: Davit does not sign
+      in at vendors.
     `,
     scope: 'READ',
     target: 'organization',
@@ -179,12 +179,13 @@ function creation<const Id extends string, const S extends string, B extends TSc
     tag,
     summary: `Create ${words} credentials`,
     description: `
-      Stores credentials, encrypted, for clusters of the vendor. Their secrets are never shown again. Davit does not
-      sign in with them yet.
+      Stores credentials, encrypted, for clusters of this vendor. Their secrets are never shown. They are stored only: Davit
+      does not sign in at vendors.
+
 
       | Code | Cause | Remedy |
       |---|---|---|
-      | \`NAME_TAKEN\` (409) | Credentials of the organization have the name. | Choose another name. |
+      | \`NAME_TAKEN\` (409) | Credentials of the vendor have the name; case does not matter. | Choose another name. |
     `,
     scope: 'ADMIN',
     target: 'organization',
@@ -203,8 +204,8 @@ function reading<const Id extends string, const S extends string>(id: Id, { segm
     tag,
     summary: `Read ${words} credentials`,
     description: `
-      Returns the credentials without their secrets, which are replaced by an edit and never shown. Credentials of
-      another kind are not found.
+      Returns the name and the public fields of the credentials; secrets are never shown. Credentials of another vendor are not
+      found under this path (404).
     `,
     scope: 'READ',
     target: 'organization',
@@ -226,12 +227,13 @@ function edition<const Id extends string, const S extends string, B extends TSch
     tag,
     summary: `Edit ${words} credentials`,
     description: `
-      Replaces the fields of the credentials; secrets that you leave out stay. Clusters that use them are not
-      changed.
+      Replaces the fields of the credentials. A secret that you leave out stays, unless the key or user that it belongs to
+      changes. Clusters that name the credentials do not change.
 
       | Code | Cause | Remedy |
       |---|---|---|
-      | \`NAME_TAKEN\` (409) | Credentials of the organization have the name. | Choose another name. |
+      | \`VALIDATION_FAILED\` (400) | A field or secret that is required is missing. | \`errors\` names it. |
+      | \`NAME_TAKEN\` (409) | Credentials of the vendor have the name; case does not matter. | Choose another name. |
     `,
     scope: 'ADMIN',
     target: 'organization',
@@ -250,7 +252,7 @@ function deletion<const Id extends string, const S extends string>(id: Id, { seg
     tag,
     summary: `Delete ${words} credentials`,
     description: `
-      Deletes credentials that no cluster uses. They stay valid at the vendor: revoke them there.
+      Deletes credentials that no cluster names. They stay valid at the vendor: revoke them there. This cannot be undone.
 
       | Code | Cause | Remedy |
       |---|---|---|
@@ -299,10 +301,10 @@ export const listOrganizationCredentials = operation({
   method: 'GET',
   path: '/organization/{organizationId}/credentials',
   tag,
-  summary: 'List the credentials of all kinds',
+  summary: 'List the cloud credentials of all vendors',
   description: `
-    Returns all cloud credentials of the organization without secrets, each with the clusters that use it. While
-    there are any, they cannot be deleted.
+    Returns all cloud credentials of the organization, oldest first, without their secrets and each with the clusters that
+    name it. Credentials that a cluster names cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',

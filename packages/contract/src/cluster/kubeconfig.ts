@@ -11,12 +11,18 @@ export const getClusterKubeconfig = operation({
   tag: 'Cluster',
   summary: 'Read the kubeconfig of a cluster',
   description: `
-    Returns the kubeconfig as it was stored, credentials included, as YAML. 404: there is none, because it was not
-    stored or Davit runs on the cluster itself.
+    Returns the kubeconfig as it was stored, credentials included, as YAML. 404: there is none, because it was not stored or
+    Davit runs on the cluster itself.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\`. | Nothing to do. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is MANAGED. | Use a SELF_MANAGED cluster. |
+
   `,
   scope: 'ADMIN',
   target: 'organization',
-  query: Optionals({ with_token_from_cli: about('Accepted because clients send it; no effect.', Type.Boolean()) }),
+  query: Optionals({ with_token_from_cli: about('Only false is accepted.', Type.Boolean()) }),
   showsCredentials: true,
   status: 200,
   response: Kubeconfig,
@@ -31,13 +37,14 @@ export const editClusterKubeconfig = operation({
   tag: 'Cluster',
   summary: 'Store the kubeconfig of a cluster',
   description: `
-    Stores the kubeconfig of a SELF_MANAGED cluster, encrypted. It is used at once; running deployments go on with
-    it. Then deploy the cluster to check it.
+    Stores the kubeconfig of a cluster of yours, encrypted, in the place of the former one. It is not tried: deploy the
+    cluster to check it. Davit uses it at once, also for running deployments.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
-    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster takes no kubeconfig. | Follow the message. |
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | It is \`Local\`, MANAGED, or the one that Davit runs on. | Nothing to do. |
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -15,7 +15,7 @@ const KubernetesEvent = Named(
     name: about('The name of the object.', Type.String()),
     reason: about('Why it happened, in one word.', Type.String()),
     message: about('What happened, as a sentence.', Type.String()),
-    type: about('Whether it is normal or a warning.', Type.String()),
+    type: about('`Normal` or `Warning`.', Type.String()),
     reporting_component: about('The program that reported it.', Type.String()),
     count: about('How often it happened.', Type.Integer()),
     first_occurrence: about('When it first happened.', DateTime),
@@ -33,8 +33,14 @@ export const getClusterKubernetesEvents = operation({
   tag,
   summary: 'Read the events of a Kubernetes cluster',
   description: `
-    Refused with CLUSTER_KIND_UNSUPPORTED for every cluster so far, because Davit does not read their events. The
-    message says what to use instead.
+    Always refused: Davit reads no events of clusters yet. What happens to services is in their logs and in the streams of
+    events.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\`. | Follow \`streamOrganization\`. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | Any other cluster. | Use its kubeconfig. |
+
   `,
   scope: 'READ',
   target: 'cluster',
@@ -76,8 +82,13 @@ export const getClusterTokenByClusterId = operation({
   tag,
   summary: 'Read a token for a managed cluster',
   description: `
-    Refused with CLUSTER_KIND_UNSUPPORTED for clusters that Davit has not installed, which are all so far. The
-    message says where their credentials are.
+    Always refused: only clusters that Davit installs would have such a token, and it installs none yet.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\` or yours. | Use its kubeconfig. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is MANAGED. | Use a SELF_MANAGED cluster. |
+
   `,
   scope: 'ADMIN',
   target: 'cluster',
@@ -94,8 +105,12 @@ export const getInstallationHelmValues = operation({
   tag,
   summary: 'Read the values for an installation',
   description: `
-    Always refused with CLUSTER_KIND_UNSUPPORTED: Davit installs nothing on a self-managed cluster. The message says
-    what to do instead.
+    Always refused: Davit installs no chart of its own on clusters, so there are no values for one.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Any cluster. | Store its kubeconfig. |
+
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -12,8 +12,8 @@ export const getOrganizationClusterStatus = operation({
   tag,
   summary: 'Read the statuses of all clusters',
   description: `
-    Returns the status of each cluster of the organization. Clusters are asked at the same time, so that one that
-    does not answer does not hold up the others for long.
+    Returns the status of each cluster of the organization, oldest first. All are asked at the same time; an answer is reused
+    for ten seconds.
   `,
   scope: 'READ',
   target: 'organization',
@@ -29,8 +29,8 @@ export const getClusterStatus = operation({
   tag,
   summary: 'Read the status of a cluster',
   description: `
-    Asks the cluster and returns whether it answers and grants Davit what it needs, the version to upgrade to, and
-    its lock. The log of the cluster has the reasons.
+    Returns whether the cluster answers and grants Davit what it needs, the version to upgrade to, and the lock. An answer is
+    reused for ten seconds. Deploy the cluster to get the reasons in its log.
   `,
   scope: 'READ',
   target: 'organization',
@@ -46,15 +46,15 @@ export const getClusterReadinessStatus = operation({
   tag,
   summary: 'Check whether a cluster is ready',
   description: `
-    Asks the cluster whether services can be deployed on it now. If they cannot, the status and the log of the
-    cluster say why.
+    Returns whether the cluster answers and grants Davit what it needs, so that services can be deployed on it. An answer is
+    reused for ten seconds.
   `,
   scope: 'READ',
   target: 'organization',
   status: 200,
   response: Named(
     'ClusterReadinessStatus',
-    Type.Object({ is_ready: about('Whether services can be deployed on it.', Type.Boolean()) }),
+    Type.Object({ is_ready: about('Whether services can be deployed on it now.', Type.Boolean()) }),
     'Whether a cluster is ready.',
   ),
   errors: [],
@@ -67,12 +67,14 @@ export const deployCluster = operation({
   tag,
   summary: 'Check and connect a cluster',
   description: `
-    Checks that the cluster answers and grants Davit the permissions that it needs. Nothing is installed. Read the
-    status and the log afterwards.
+    Checks that the cluster answers and grants Davit the permissions that it needs, and writes the result to its log. Nothing
+    is installed or restarted. A failed check is no error: read the status in the answer.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`CLUSTER_NOT_PROVISIONABLE\` (409) | Davit would have to install it. | Use a self-managed cluster. |
+    | \`CLUSTER_NOT_PROVISIONABLE\` (409) | The cluster is MANAGED. | Use a SELF_MANAGED cluster. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster has no kubeconfig. | Store one first. |
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
   `,
   scope: 'ADMIN',
@@ -92,10 +94,12 @@ export const stopCluster = operation({
   description: `
     Always refused: Davit starts and stops no clusters. Stop the environments on it instead.
 
+
     | Code | Cause | Remedy |
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit did not start the cluster. | Stop its environments. |
-    | \`CLUSTER_NOT_DEPLOYED\` (409) | It is only recorded. | There is nothing to stop. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Nothing to do. |
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -111,14 +115,17 @@ export const upgradeCluster = operation({
   tag,
   summary: 'Upgrade a cluster',
   description: `
-    Upgrades a cluster whose operator has set that up to the next version of Kubernetes. Services can be deployed
-    meanwhile; the status is DEPLOYING until the end.
+    Starts the upgrade of a cluster, whose operator has set that up, to \`next_k8s_available_version\`, one node at a time.
+    Services can be deployed meanwhile; the status is DEPLOYING until the end. A repetition changes nothing.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster cannot be upgraded by Davit. | Follow the message. |
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | It is not set up, or there is no newer version. | Follow the message. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Store its kubeconfig. |
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
     | \`CLUSTER_UNREACHABLE\` (424) | The cluster does not answer. | Check it, then try again. |
+    | \`REMOTE_REFUSED\` (424) | The cluster refuses it. | Follow the message. |
   `,
   scope: 'ADMIN',
   target: 'cluster',
@@ -134,8 +141,8 @@ export const listClusterLogs = operation({
   tag,
   summary: 'Read the log of a cluster',
   description: `
-    Returns what was done with the cluster, oldest line first, with the reason if it cannot be used: what does not
-    answer, or which permissions are missing.
+    Returns what was done with the cluster, oldest line first, with the reason if it cannot be used: what does not answer, or
+    which permissions are missing.
   `,
   scope: 'READ',
   target: 'organization',
@@ -152,12 +159,13 @@ export const lockCluster = operation({
   tag,
   summary: 'Lock a cluster',
   description: `
-    Prevents edits, upgrades and deletion of the cluster, for good or for some days. Services are deployed on it as
-    before. A second lock is refused.
+    Prevents edits, deployments, upgrades and deletion of the cluster until it is unlocked or the days are over. Services
+    are deployed on it as before.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it first. |
+    | \`CLUSTER_LOCKED\` (409) | The cluster has a lock already. | Unlock it first. |
   `,
   scope: 'ADMIN',
   target: 'cluster',
@@ -166,7 +174,7 @@ export const lockCluster = operation({
     Type.Object({
       reason: about('Why it is locked; others see it.', Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S' })),
       ttl_in_days: Type.Optional(
-        about('After how many days it expires; null: never.', Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+        about('After how many days it expires. Left out or null: never.', Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
       ),
     }),
     'Why a cluster is locked, and for how long.',
@@ -202,8 +210,8 @@ export const listClusterLock = operation({
   tag,
   summary: 'List the locks of the clusters',
   description: `
-    Returns the locks of the organization's clusters, with who locked them, why, and until when. Expired locks are
-    not among them.
+    Returns the locks of the organization's clusters, oldest first, with who locked them, why, and for how long. Expired locks
+    are not among them.
   `,
   scope: 'READ',
   target: 'organization',

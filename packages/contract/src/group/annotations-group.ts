@@ -40,7 +40,10 @@ const AnnotationsGroupRequest = Named(
         Named(
           'AnnotationRequest',
           Type.Object({
-            key: about('The key, as Kubernetes allows it.', Type.String({ minLength: 1, maxLength: 317 })),
+            key: about(
+              'The key, as Kubernetes allows it, such as `example.com/team`.',
+              Type.String({ minLength: 1, maxLength: 317 }),
+            ),
             value: about('The value of the annotation.', Type.String({ maxLength: 10_000 })),
           }),
           'An annotation of a group.',
@@ -60,8 +63,8 @@ export const listOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'List the annotation groups of an organization',
   description: `
-    Returns the groups with their annotations and the number of their users, oldest first. The users themselves are
-    listed for each group.
+    Returns the groups of the organization, oldest first, each with its annotations, its scopes and the number of services
+    that use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -71,7 +74,7 @@ export const listOrganizationAnnotationsGroup = operation({
       'AnnotationsGroupWithItems',
       Type.Object({
         ...groupFields,
-        associated_items_count: Type.Optional(about('How many services and clusters use it.', Type.Integer())),
+        associated_items_count: Type.Optional(about('How many services use it.', Type.Integer())),
       }),
       'A group, with the number of its users.',
     ),
@@ -86,12 +89,13 @@ export const createOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'Create an annotation group',
   description: `
-    Adds a group, which services name in \`annotations_groups\`. Annotations have an effect on Kubernetes clusters,
-    from the next deployment of a service on.
+    Creates a group of annotations. Services name it in \`annotations_groups\`; their next deployment on a Kubernetes cluster
+    writes the annotations to their objects of the kinds in \`scopes\`. Container engines ignore them.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -108,8 +112,8 @@ export const getOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'Read an annotation group',
   description: `
-    Returns the group with its name, annotations and scopes. The services that use it are listed by an operation of
-    their own.
+    Returns the name, the annotations and the scopes of the group. The operation
+    \`getOrganizationAnnotationsGroupAssociatedItems\` lists the services that use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -125,12 +129,13 @@ export const editOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'Edit an annotation group',
   description: `
-    Replaces name, annotations and scopes of the group. Services that use it are OUT_OF_DATE until their next
-    deployment.
+    Replaces the name, the annotations and the scopes of the group. Nothing is deployed: services that use it are OUT_OF_DATE
+    until their next deployment.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -147,11 +152,11 @@ export const deleteOrganizationAnnotationsGroup = operation({
   tag,
   summary: 'Delete an annotation group',
   description: `
-    Deletes a group that nothing uses. This cannot be undone.
+    Deletes a group that no service uses. This cannot be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`IN_USE\` (409) | Services use it. | Remove it from them. |
+    | \`IN_USE\` (409) | Services use it; the message names them. | Remove it from them. |
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -167,8 +172,8 @@ export const getOrganizationAnnotationsGroupAssociatedItems = operation({
   tag,
   summary: 'List the users of an annotation group',
   description: `
-    Returns the services that use the group, with project and environment. While there are any, the group cannot be
-    deleted.
+    Returns the services that use the group, oldest first, with project, environment and cluster. A group that a service uses
+    cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',

@@ -20,7 +20,10 @@ const groupFields = {
         Type.Object({
           key: about('The key of the label.', Type.String()),
           value: about('The value of the label.', Type.String()),
-          propagate_to_cloud_provider: about('Whether resources of the cloud vendor should get it, too.', Type.Boolean()),
+          propagate_to_cloud_provider: about(
+            'Whether resources of the cloud vendor should get it, too; stored only.',
+            Type.Boolean(),
+          ),
         }),
         'A label that a group has.',
       ),
@@ -43,9 +46,15 @@ const LabelsGroupRequest = Named(
         Named(
           'LabelRequest',
           Type.Object({
-            key: about('The key, as Kubernetes allows it.', Type.String({ minLength: 1, maxLength: 317 })),
+            key: about(
+              'The key, as Kubernetes allows it, such as `example.com/team`.',
+              Type.String({ minLength: 1, maxLength: 317 }),
+            ),
             value: about('The value of the label.', Type.String({ maxLength: 63 })),
-            propagate_to_cloud_provider: about('Whether resources of the cloud vendor should get it, too.', Type.Boolean()),
+            propagate_to_cloud_provider: about(
+              'Whether resources of the cloud vendor should get it, too; stored only.',
+              Type.Boolean(),
+            ),
           }),
           'A label for a group.',
         ),
@@ -63,8 +72,8 @@ export const listOrganizationLabelsGroup = operation({
   tag,
   summary: 'List the label groups of an organization',
   description: `
-    Returns the groups with their labels and the number of their users, oldest first. The users themselves are
-    listed for each group.
+    Returns the groups of the organization, oldest first, each with its labels and the number of services and clusters that
+    use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -89,12 +98,13 @@ export const createOrganizationLabelsGroup = operation({
   tag,
   summary: 'Create a label group',
   description: `
-    Adds a group, which services name in \`labels_groups\`. Labels have an effect on Kubernetes clusters, from the
-    next deployment of a service on.
+    Creates a group of labels. Services name it in \`labels_groups\`; their next deployment on a Kubernetes cluster writes the
+    labels to all of their objects. Container engines ignore them. Clusters can name it too; there it is stored only.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -112,8 +122,8 @@ export const getOrganizationLabelssGroup = operation({
   tag,
   summary: 'Read a label group',
   description: `
-    Returns the group with its name and labels. The services and clusters that use it are listed by an operation of
-    their own.
+    Returns the name and the labels of the group. The operation \`getOrganizationLabelsGroupAssociatedItems\` lists the services
+    and clusters that use it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -129,11 +139,13 @@ export const editOrganizationLabelsGroup = operation({
   tag,
   summary: 'Edit a label group',
   description: `
-    Replaces name and labels of the group. Services that use it are OUT_OF_DATE until their next deployment.
+    Replaces the name and the labels of the group. Nothing is deployed: services that use it are OUT_OF_DATE until their next
+    deployment.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A group has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | A group has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -150,11 +162,11 @@ export const deleteOrganizationLabelsGroup = operation({
   tag,
   summary: 'Delete a label group',
   description: `
-    Deletes a group that nothing uses. This cannot be undone.
+    Deletes a group that no service and no cluster uses. This cannot be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`IN_USE\` (409) | Services or clusters use it. | Remove it from them. |
+    | \`IN_USE\` (409) | Services or clusters use it; the message names them. | Remove it from them. |
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -170,8 +182,8 @@ export const getOrganizationLabelsGroupAssociatedItems = operation({
   tag,
   summary: 'List the users of a label group',
   description: `
-    Returns the services and clusters that use the group, with project and environment. While there are any, it
-    cannot be deleted.
+    Returns the services that use the group, with project, environment and cluster, then the clusters that do, both oldest
+    first. A group that is used cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',

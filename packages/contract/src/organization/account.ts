@@ -9,11 +9,13 @@ const Account = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
-    nickname: Type.Optional(about('The short name, from the issuer. Absent: none.', Type.String())),
+    nickname: Type.Optional(about('The short name, or else the full name. Absent: none.', Type.String())),
     first_name: Type.Optional(about('The first name, from the issuer. Absent: none.', Type.String())),
     last_name: Type.Optional(about('The last name, from the issuer. Absent: none.', Type.String())),
     profile_picture_url: Type.Optional(about('The picture, from the issuer. Absent: none.', Type.String())),
-    communication_email: Type.Optional(about('The address for messages. Absent: none.', Type.String())),
+    communication_email: Type.Optional(
+      about('The address for messages; by default that of the account. Absent: none.', Type.String()),
+    ),
   }),
   'The account of a person.',
 );
@@ -25,8 +27,8 @@ export const getAccountInformation = operation({
   tag,
   summary: 'Read your account',
   description: `
-    Returns your own account: name and picture as the issuer has them, and the address for messages. API tokens have
-    no account: 403.
+    Returns your own account: names and picture, as the issuer has them, and the address for messages. API tokens have no
+    account: 403.
   `,
   scope: 'READ',
   target: 'instance',
@@ -44,8 +46,8 @@ export const editAccountInformation = operation({
   tag,
   summary: 'Edit your account',
   description: `
-    Changes the address for messages. Everything else comes from the issuer, and is brought up to date each time you
-    sign in.
+    Changes the address for messages. The address that you sign in with does not change, and names and pictures come from
+    the issuer.
   `,
   scope: 'READ',
   target: 'instance',
@@ -71,8 +73,13 @@ export const createSession = operation({
   tag,
   summary: 'Create a session from an id token',
   description: `
-    Exchanges an id token of an issuer, sent as \`Authorization: Bearer\`, for a session of one hour. The session
+    Exchanges an id token of an issuer, sent as \`Authorization: Bearer\`, for the token of a session of one hour. The session
     works without the issuer until it ends.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`FORBIDDEN\` (403) | You sent the token of a session. | Send an id token. |
+
   `,
   scope: 'READ',
   target: 'instance',
@@ -98,8 +105,13 @@ export const deleteSession = operation({
   tag,
   summary: 'Sign out',
   description: `
-    Ends the session of the request at once: its token or cookie is not accepted any more. Your other sessions stay
-    as they are.
+    Ends the session of the request at once: its token or cookie is not accepted any more. Your other sessions and your API
+    tokens stay as they are.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | You sent an id token. | Sign out at the issuer. |
+
   `,
   scope: 'READ',
   target: 'instance',

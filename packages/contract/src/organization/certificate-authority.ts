@@ -13,8 +13,10 @@ export const getCertificateAuthority = operation({
   tag: 'Certificate authority',
   summary: "Read the installation's certificate",
   description: `
-    Returns the certificate of the authority that signs for domains that no public authority can reach. Clients that
-    should accept them must trust it. 404: the installation has no such authority.
+    Returns the certificate of the authority that signs for domains that no public authority can reach. Clients that should
+    accept them must trust it. 404: the installation has no such authority.
+
+
   `,
   scope: 'READ',
   target: 'instance',

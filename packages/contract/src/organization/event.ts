@@ -17,7 +17,7 @@ export const OrganizationEvent = Named(
     /** JSON of the record after the change, with secrets masked; empty if the record no longer exists. */
     change: about('The record afterwards, as JSON without secrets; empty if it is gone.', Type.String()),
     /** JSON of the record before the change. */
-    original_change: about('The record before, as JSON without secrets; null: unknown.', Nullable(Type.String())),
+    original_change: about('The record before, as JSON without secrets; null: it was created.', Nullable(Type.String())),
     origin: Words(origins),
     triggered_by: about('The name of the person or API token.', Type.String()),
     project_id: about('The project of the record; null: none.', Nullable(Uuid)),
@@ -45,7 +45,7 @@ const range = {
   eventType: about('Only events of this type.', Words(eventTypes)),
   targetType: about('Only events of this type of record.', Words(eventTargets)),
   triggeredBy: about('Only events by this name of a person or API token.', Type.String({ description: 'Name of the token' })),
-  origin: about('Only events from there.', Words(origins)),
+  origin: about('Only events that came this way.', Words(origins)),
 };
 
 export const getOrganizationEvents = operation({
@@ -55,8 +55,9 @@ export const getOrganizationEvents = operation({
   tag: 'Organization',
   summary: 'Read the audit log',
   description: `
-    Returns who changed what, when and from where, newest first, ten a page. Follow \`links\` to other pages, or send
-    \`continueToken\` or \`stepBackToken\` from there. Secrets are masked.
+    Returns who changed what, when and from where, newest first. Events are kept for 30 days; secrets are masked. Follow
+    \`links\` to other pages, or send \`continueToken\` or \`stepBackToken\` from there.
+
   `,
   scope: 'READ',
   target: 'organization',
@@ -83,7 +84,10 @@ export const getOrganizationEvents = operation({
         'The pages before and after.',
       ),
       /** True if the requested period begins before the retention period of the plan. */
-      organization_max_limit_reached: about('Whether older events than are kept were asked for.', Type.Boolean()),
+      organization_max_limit_reached: about(
+        'Whether `fromTimestamp` is earlier than the oldest events that are kept.',
+        Type.Boolean(),
+      ),
       events: about('The events, newest first.', Type.Array(OrganizationEvent)),
     }),
     'A page of the audit log.',
@@ -98,8 +102,8 @@ export const getOrganizationEventTargets = operation({
   tag: 'Organization',
   summary: 'List the records in the audit log',
   description: `
-    Returns the records that have events, deleted ones included, with their latest names: the choices for a filter
-    of the audit log.
+    Returns the records that have events, deleted ones included, with their latest names: the choices for a filter of the
+    audit log.
   `,
   scope: 'READ',
   target: 'organization',

@@ -13,12 +13,12 @@ const Member = Named(
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
-    name: Type.Optional(about('The full name of the person. Absent: unknown.', Type.String())),
+    name: Type.Optional(about('The name of the person, as far as it is known.', Type.String())),
     nickname: Type.Optional(about('The short name of the person. Absent: unknown.', Type.String())),
-    email: about('The e-mail address of the person.', Type.String()),
+    email: about('The e-mail address of the person; empty if the issuer states none.', Type.String()),
     profile_picture_url: Type.Optional(about('The picture of the person. Absent: none.', Type.String())),
-    last_activity_at: Type.Optional(about('When the person last used the API. Absent: never.', DateTime)),
-    role: Type.Optional(Words(memberRoles)),
+    last_activity_at: Type.Optional(about('When the person last used the API.', DateTime)),
+    role: Type.Optional(about('The older name nearest to the role.', Words(memberRoles))),
     role_name: Type.Optional(about('The name of the role.', Type.String())),
     role_id: Type.Optional(about('The `id` of the role.', Uuid)),
   }),
@@ -33,7 +33,7 @@ const Invitation = Named(
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     email: about('The invited e-mail address.', Type.String()),
     role: Words(memberRoles),
-    invitation_link: about('The link; its token is only in the answer that creates it.', Type.String()),
+    invitation_link: about('The link. Only the answer that creates it has the token that accepts it.', Type.String()),
     invitation_status: Words(invitationStatuses),
     organization_name: Type.Optional(about('The name of the organization.', Type.String())),
     inviter: about('The name of the inviting person or API token.', Type.String()),
@@ -52,8 +52,8 @@ export const getOrganizationMembers = operation({
   tag,
   summary: 'List the members of an organization',
   description: `
-    Returns the people of the organization with their roles, oldest member first. Invited people are not among them
-    until they accept.
+    Returns the people of the organization with their roles and their last activity, oldest member first. Invited people are
+    not among them until they accept.
   `,
   scope: 'READ',
   target: 'organization',
@@ -70,12 +70,14 @@ export const editOrganizationMemberRole = operation({
   tag,
   summary: 'Change the role of a member',
   description: `
-    Gives a member another role, which applies to the next request. API tokens that the person got by signing in
-    with a program end.
+    Gives a member another role, which applies from the next request on. The tokens of programs that the person signed in
+    with a code end, if the role changes; other API tokens stay.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`OWNER_REQUIRED\` (409) | The member is the owner. | Transfer the ownership first. |
+    | \`INVALID_REFERENCE\` (400) | The member or the role is not known. | \`errors\` names it. |
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -83,7 +85,7 @@ export const editOrganizationMemberRole = operation({
     'MemberRoleUpdateRequest',
     Type.Object({
       user_id: about('The `id` of the member.', Uuid),
-      role_id: about('The new role, of the list of available roles.', Uuid),
+      role_id: about('The new role, of the available roles. Not Owner: transfer the ownership.', Uuid),
     }),
     'A new role of a member.',
   ),
@@ -100,12 +102,14 @@ export const deleteMember = operation({
   tag,
   summary: 'Remove a member',
   description: `
-    Removes the person from the organization; their sessions stop working here at once. The account stays, and may
-    belong to other organizations.
+    Removes the person from the organization: they lose all rights in it at once, and the tokens of programs that they
+    signed in with a code end. Other API tokens and the account stay.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`OWNER_REQUIRED\` (409) | The member is the owner. | Transfer the ownership first. |
+    
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -122,8 +126,13 @@ export const postOrganizationTransferOwnership = operation({
   tag,
   summary: 'Transfer the ownership of an organization',
   description: `
-    Makes another member the owner; the former owner becomes an Admin. Only the owner can take this back, by another
-    transfer.
+    Makes another member the owner; the former owner becomes an Admin. Only the new owner can transfer the
+    ownership again.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`INVALID_REFERENCE\` (400) | The person is no member. | Invite the person first. |
+
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -144,8 +153,8 @@ export const getOrganizationInvitedMembers = operation({
   tag,
   summary: 'List the invitations of an organization',
   description: `
-    Returns the invitations that nobody has accepted, expired ones included. Their links have no token: that is only
-    in the answer that creates one.
+    Returns the invitations that nobody has accepted yet, oldest first, expired ones included. Their links have no token: only
+    the answer of \`postInviteMember\` has it.
   `,
   scope: 'READ',
   target: 'organization',
@@ -161,14 +170,15 @@ export const postInviteMember = operation({
   tag,
   summary: 'Invite a person',
   description: `
-    Creates an invitation that is valid for seven days. Send \`invitation_link\` of the answer to the person: who has
-    the link can accept it. With a mail server, Davit mails it, too. Somebody who signs in with this verified address can accept
-    without the link.
+    Creates an invitation that is valid for seven days, in the place of an expired one. Send \`invitation_link\` of the
+    answer to the person: whoever has the link can accept, once. With a mail server, Davit mails it, too. Somebody who signs
+    in with this verified address can accept without the link.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`ALREADY_MEMBER\` (409) | The person is a member. | Nothing to do. |
-    | \`ALREADY_INVITED\` (409) | An invitation of the address is pending. | Delete that one first. |
+    | \`ALREADY_INVITED\` (409) | An invitation of the address is pending. | Withdraw that one first. |
   `,
   showsCredentials: true,
   scope: 'ADMIN',
@@ -177,8 +187,8 @@ export const postInviteMember = operation({
     'InvitationRequest',
     Type.Object({
       email: about('The e-mail address to invite.', Type.String({ format: 'email', maxLength: 320 })),
-      role: Type.Optional(about('The older name of the role; `role_id` is preferred.', Words(memberRoles))),
-      role_id: Type.Optional(about('The role, of the list of available roles; by default Viewer.', Uuid)),
+      role: Type.Optional(about('The older name of the role; `role_id` wins. Not OWNER.', Words(memberRoles))),
+      role_id: Type.Optional(about('The role, of the available roles; by default Viewer. Not Owner.', Uuid)),
     }),
     'Whom to invite, with which role.',
   ),
@@ -194,8 +204,8 @@ export const getMemberInvitation = operation({
   tag,
   summary: 'Read an invitation',
   description: `
-    Returns an invitation, to members of the organization and to the invited person. The link in the answer has no
-    token in it.
+    Returns an invitation that nobody has accepted yet, to members of the organization and to the invited person. The link
+    in the answer has no token.
   `,
   scope: 'READ',
   target: 'invitation',
@@ -212,8 +222,9 @@ export const postAcceptInviteMember = operation({
   tag,
   summary: 'Accept an invitation',
   description: `
-    Makes you a member. The invitation must be to the e-mail address that your issuer has verified; with a link, use
-    the operations of links instead.
+    Makes you a member, with the role of the invitation. The invitation must be for the e-mail address that your issuer has
+    verified. With a link, use \`joinByInvitationLink\` instead.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -235,8 +246,8 @@ export const deleteInviteMember = operation({
   tag,
   summary: 'Withdraw an invitation',
   description: `
-    Deletes an invitation that nobody has accepted. Its link stops working at once. A person who has accepted is
-    removed as a member.
+    Deletes an invitation that nobody has accepted. Its link stops working at once. A person who has accepted stays a
+    member: remove them with \`deleteMember\`.
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -20,9 +20,9 @@ export const Organization = Named(
     logo_url: Type.Optional(about('The logo of the organization; null: none.', Nullable(Type.String()))),
     icon_url: Type.Optional(about('The icon of the organization; null: none.', Nullable(Type.String()))),
     admin_emails: Type.Optional(about('Addresses to reach its administrators.', Type.Array(Type.String()))),
-    owner: Type.Optional(about('The person who owns it. Absent: nobody yet.', Uuid)),
+    owner: Type.Optional(about('The person who owns it, or the API token that created it.', Uuid)),
     billing_deployment_restriction: Type.Optional(
-      about('Why deployments are blocked; null: they are not.', Nullable(Type.String())),
+      about('Why deployments are refused, set by the operator; null: they are not.', Nullable(Type.String())),
     ),
     organization_plan: Named(
       'OrganizationOrganizationPlan',
@@ -57,8 +57,9 @@ export const createOrganization = operation({
   tag: 'Organization',
   summary: 'Create an organization',
   description: `
-    Creates an organization with a cluster \`Local\`: the container engine of this machine. A person who creates one
-    becomes its owner.
+    Creates an organization with one cluster, \`Local\`: the container engine of the machine that Davit runs on. A person
+    who creates an organization owns it.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -87,8 +88,8 @@ export const listOrganization = operation({
   tag: 'Organization',
   summary: 'List your organizations',
   description: `
-    Returns the organizations that you may see: those of a person, the one of an API token, or all for an
-    administrator of the instance. The fields of your own one stand beside \`results\`, for older clients.
+    Returns the organizations that you may see, oldest first: those of a person, the one of an API token, or all for an
+    administrator of the instance. The fields of the first one stand beside \`results\`, for older clients.
   `,
   scope: 'READ',
   target: 'instance',
@@ -97,9 +98,9 @@ export const listOrganization = operation({
     'OrganizationsAndOwn',
     Type.Intersect([
       List(Organization),
-      Named('OwnOrganization', Type.Partial(Organization), 'The fields of your own organization, for older clients.'),
+      Named('OwnOrganization', Type.Partial(Organization), 'The fields of the first organization, for older clients.'),
     ]),
-    'The organizations, with the fields of your own beside `results`.',
+    'The organizations, with the fields of the first beside `results`.',
   ),
   errors: [],
 });
@@ -111,8 +112,8 @@ export const getOrganization = operation({
   tag: 'Organization',
   summary: 'Read an organization',
   description: `
-    Returns name, plan and further fields of the organization. Its projects, clusters and members have operations of
-    their own.
+    Returns the name, the plan, the owner and the contact data of the organization, and whether its deployments are
+    restricted.
   `,
   scope: 'READ',
   target: 'organization',
@@ -128,7 +129,8 @@ export const editOrganization = operation({
   tag: 'Organization',
   summary: 'Edit an organization',
   description: `
-    Changes the fields that the request has; the others stay. Nothing is deployed. The plan cannot be changed.
+    Changes the fields that you send; the others stay. Nothing is deployed or restarted. The plan and the owner cannot be
+    changed here.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -156,12 +158,12 @@ export const deleteOrganization = operation({
   tag: 'Organization',
   summary: 'Delete an organization',
   description: `
-    Deletes an organization without projects, with its clusters' records, members, tokens and audit log. This cannot
-    be undone.
+    Deletes an organization without projects, with its clusters' records, memberships, tokens and audit log. Accounts of
+    people stay. This cannot be undone.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`IN_USE\` (409) | The organization has projects. | Delete them first. |
+    | \`IN_USE\` (409) | The organization has projects; the message names them. | Delete them first. |
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -175,8 +177,8 @@ const apiTokenFields = {
   created_at: about('When it was created.', DateTime),
   updated_at: Type.Optional(about('When it was last changed.', DateTime)),
   name: about('The name of the token, shown as `triggered_by`.', Type.String()),
-  description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
-  role_name: Type.Optional(about('The name of its role. Absent: it has a scope.', Type.String())),
+  description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+  role_name: Type.Optional(about('The name of its role, or of its scope.', Type.String())),
   role_id: Type.Optional(about('The role that it has. Absent: it has a scope.', Uuid)),
   scope: Type.Optional(about('The scope that it has. Absent: it has a role.', Type.String())),
   expires_at: Type.Optional(about('When it stops working; null: never.', Nullable(DateTime))),
@@ -201,14 +203,14 @@ export const listOrganizationApiTokens = operation({
   tag: 'API token',
   summary: 'List the API tokens of an organization',
   description: `
-    Returns the tokens of programs, with scope or role and expiry, oldest first. The values are not stored and
-    cannot be shown.
+    Returns the API tokens, oldest first, with the scope or role and the expiry of each. Values of tokens are not stored, so
+    that they cannot be shown.
   `,
   scope: 'ADMIN',
   target: 'organization',
   query: Type.Partial(
     Type.Object({
-      name: about('Only tokens whose name contains this.', Type.String()),
+      name: about('Only tokens whose name contains this; case does not matter.', Type.String()),
       creatorName: about(`Only tokens whose creator's name contains this.`, Type.String()),
     }),
   ),
@@ -224,11 +226,14 @@ export const createOrganizationApiToken = operation({
   tag: 'API token',
   summary: 'Create an API token',
   description: `
-    Creates a token for a program, with a scope or a role, for this organization only. The value is in this answer
-    and never shown again. Send it as \`Authorization: Token <value>\`.
+    Creates a token for a program, for this organization only. Its value is in this answer and never shown again. Send it as
+    \`Authorization: Token <value>\`.
+
+    It has a scope or a role; without them, all of your rights.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`FORBIDDEN\` (403) | It would have more rights than you. | Choose your role or less. |
     | \`NAME_TAKEN\` (409) | A token has the name. | Choose another name. |
   `,
   scope: 'ADMIN',
@@ -238,8 +243,8 @@ export const createOrganizationApiToken = operation({
     Type.Object({
       name: about('The name, unique in the organization.', Name),
       description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
-      scope: Type.Optional(about('What it may do; not with `role_id`.', Nullable(Words(tokenScopes, { default: 'ADMIN' })))),
-      role_id: Type.Optional(about('The role that it has, instead of a scope.', Nullable(Uuid))),
+      scope: Type.Optional(about('What it may do; not together with `role_id`.', Nullable(Words(tokenScopes)))),
+      role_id: Type.Optional(about('The role that it has, of the available roles, instead of a scope.', Nullable(Uuid))),
       expires_at: Type.Optional(about('When it stops working; null: never.', Nullable(DateTime))),
     }),
     'An API token to create.',
@@ -260,8 +265,8 @@ export const deleteOrganizationApiToken = operation({
   tag: 'API token',
   summary: 'Delete an API token',
   description: `
-    Deletes the token; it stops working at once. What it made stays, and the audit log keeps its name. This cannot
-    be undone.
+    Deletes the token; it stops working at once, and its streams end. What the token created stays, and the audit log keeps
+    its name. This cannot be undone.
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -277,10 +282,10 @@ const GitToken = Named(
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     name: about('The name of the token.', Type.String()),
-    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     type: Words(gitProviders),
-    expired_at: Type.Optional(about('When it expires, if that is known.', Type.String())),
-    workspace: Type.Optional(about('The workspace at the git host. Absent: none.', Type.String())),
+    expired_at: Type.Optional(about('Never sent: git hosts know when it expires.', Type.String())),
+    workspace: Type.Optional(about('The workspace at the git host; for GENERIC, the user name. Absent: none.', Type.String())),
     associated_services_count: about('How many services use it.', Type.Integer()),
     git_api_url: about(`The address of the git host's API; may be empty.`, Type.String()),
   }),
@@ -291,7 +296,9 @@ const gitTokenFields = {
   name: about('The name, unique in the organization.', Name),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
   type: Words(gitProviders),
-  workspace: Type.Optional(about('The workspace at the git host; null: none.', Nullable(Type.String({ maxLength: 255 })))),
+  workspace: Type.Optional(
+    about('The workspace at the git host; for GENERIC, the user name. null: none.', Nullable(Type.String({ maxLength: 255 }))),
+  ),
   git_api_url: Type.Optional(
     about(
       'The API of a git host of your own; null: the public one.',
@@ -325,8 +332,9 @@ export const createGitToken = operation({
   tag: 'Git token',
   summary: 'Create a git token',
   description: `
-    Stores a token of a git host, encrypted. Services name it in \`git_token_id\` to read private repositories. To let
-    Davit set up webhooks, the token needs that right, too.
+    Stores a token of a git host, encrypted. Services name it in \`git_token_id\` to read private repositories. To let Davit
+    set up webhooks, the token needs that right, too.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -351,8 +359,8 @@ export const getOrganizationGitToken = operation({
   tag: 'Git token',
   summary: 'Read a git token',
   description: `
-    Returns name, git host and number of services of a git token. Its value is never shown; an edit replaces it by
-    another one.
+    Returns the name, the git host and the number of services of a git token. Its value is stored encrypted and never
+    shown.
   `,
   scope: 'READ',
   target: 'organization',
@@ -368,18 +376,22 @@ export const editGitToken = operation({
   tag: 'Git token',
   summary: 'Edit a git token',
   description: `
-    Changes the fields of a git token; without \`token\` its value stays. Services use a new value from their next
-    deployment on.
+    Changes the fields of a git token; optional fields that you leave out stay, the value too. Services use a new value from
+    their next deployment on.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | \`type\` or \`git_api_url\` changes: a stored value goes to no other host. | Send \`token\` again. |
     | \`NAME_TAKEN\` (409) | A git token has the name. | Choose another name. |
   `,
   scope: 'WRITE',
   target: 'organization',
   body: Named(
     'GitTokenEditRequest',
-    Type.Object({ ...gitTokenFields, token: Type.Optional(about('The new value. Without it, the value stays.', tokenValue)) }),
+    Type.Object({
+      ...gitTokenFields,
+      token: Type.Optional(about('The new value. Left out, the value stays; required for another host.', tokenValue)),
+    }),
     'The new fields of a git token.',
   ),
   status: 200,
@@ -394,11 +406,11 @@ export const deleteGitToken = operation({
   tag: 'Git token',
   summary: 'Delete a git token',
   description: `
-    Deletes a git token that no service uses. It stays valid at the git host: revoke it there.
+    Deletes a git token that no service and no cluster uses. It stays valid at the git host: revoke it there.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`IN_USE\` (409) | Services use it; the message names them. | Give them another token. |
+    | \`IN_USE\` (409) | Services or clusters use it; the message names them. | Give them another token. |
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -414,8 +426,8 @@ export const getGitTokenAssociatedServices = operation({
   tag: 'Git token',
   summary: 'List the services that use a git token',
   description: `
-    Returns the services whose repository is read with the token, with project and environment. While there are any,
-    it cannot be deleted.
+    Returns the services whose repository, or whose Helm values, are read with the token, oldest first, with project and
+    environment. A token that a service uses cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',

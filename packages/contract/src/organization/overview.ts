@@ -72,10 +72,7 @@ export const getOrganizationOverview = operation({
     Returns the environments of all projects with their services: states, addresses, last deployments, what is out of date,
     and what is failing and why. Environments are listed oldest first, services in the order of deployment.
 
-    For changes after it, follow
-    \`streamOrganization\`. Settings and steps are in the records and statuses of the services.
-
-    A custom role sees the environments that it may see.
+    A custom role gets only the environments that it may read. 
   `,
   scope: 'READ',
   target: 'organization',

@@ -43,7 +43,7 @@ const CustomRole = Named(
             project_id: about('The `id` of the project.', Uuid),
             project_name: about('The name of the project.', Type.String()),
             is_admin: about('Whether it may do everything in the project.', Type.Boolean()),
-            permissions: about('The right for each mode of environments.', modePermissions),
+            permissions: about('The right in environments of each mode.', modePermissions),
           }),
           'The rights in one project.',
         ),
@@ -60,8 +60,8 @@ export const listOrganizationAvailableRoles = operation({
   tag,
   summary: 'List the roles that can be given',
   description: `
-    Returns the built-in roles, Owner, Admin, DevOps, Billing manager and Viewer, then the custom roles of the
-    organization.
+    Returns the built-in roles (Owner, Admin, DevOps, Billing manager, Viewer), then the custom roles, oldest first. Members,
+    invitations and API tokens name their \`id\`.
   `,
   scope: 'READ',
   target: 'organization',
@@ -83,8 +83,8 @@ export const listOrganizationCustomRoles = operation({
   tag,
   summary: 'List the custom roles of an organization',
   description: `
-    Returns the custom roles, each with its right on every cluster and in every project. The built-in roles are not
-    among them.
+    Returns the custom roles, oldest first, each with its rights on every cluster and in every project of the organization.
+    The built-in roles are not among them.
   `,
   scope: 'READ',
   target: 'organization',
@@ -100,12 +100,13 @@ export const createOrganizationCustomRole = operation({
   tag,
   summary: 'Create a custom role',
   description: `
-    Creates a role that sees the clusters and no project. Edit it to give it rights, then give it to members or API
+    Creates a role that can read all clusters and no project. Edit it to give it rights, then give it to members or API
     tokens.
+
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A role has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | A custom role has the name; case does not matter. | Choose another name. |
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -129,8 +130,8 @@ export const getOrganizationCustomRole = operation({
   tag,
   summary: 'Read a custom role',
   description: `
-    Returns the role with its right on every cluster and in every project, those included that were created after it
-    was last edited.
+    Returns the role with its rights on every cluster and in every project of the organization. For new ones: VIEWER and
+    NO_ACCESS.
   `,
   scope: 'READ',
   target: 'organization',
@@ -146,12 +147,13 @@ export const editOrganizationCustomRole = operation({
   tag,
   summary: 'Edit a custom role',
   description: `
-    Replaces the rights of the role. What the lists leave out gets the least right: VIEWER on clusters, NO_ACCESS in
-    projects. Members have the new rights at their next request.
+    Replaces the name and the rights of the role; a description that you leave out stays. Clusters that you leave out get
+    VIEWER, projects and modes NO_ACCESS. The rights apply from the next request on.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | A role has the name. | Choose another name. |
+    | \`INVALID_REFERENCE\` (400) | A cluster or project is not known. | \`errors\` names it. |
+    | \`NAME_TAKEN\` (409) | A custom role has the name; case does not matter. | Choose another name. |
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -183,7 +185,7 @@ export const editOrganizationCustomRole = operation({
               project_id: about('The `id` of the project.', Uuid),
               is_admin: Type.Optional(about('Whether it may do everything in the project.', Type.Boolean({ default: false }))),
               permissions: Type.Optional(
-                about('The right for each mode; NO_ACCESS for modes that are missing.', modePermissions),
+                about('The right in environments of each mode; NO_ACCESS for the others.', modePermissions),
               ),
             }),
             'The rights in one project.',

@@ -19,11 +19,11 @@ const ContainerRegistry = Named(
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     name: about('The name of the registry.', Type.String()),
     kind: Words(containerRegistryKinds),
-    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     url: about('The address of the registry.', Type.String()),
     cluster: Type.Optional(
       about(
-        'The cluster that it came with. Absent: none.',
+        'Never sent: no registry comes with a cluster.',
         Named(
           'ContainerRegistryCluster',
           Type.Object({ id: about('The `id` of the cluster.', Uuid), name: about('The name of the cluster.', Type.String()) }),
@@ -44,7 +44,10 @@ const ContainerRegistryRequest = Named(
     kind: about('The vendor, which determines `config`.', Words(containerRegistryKinds)),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     url: Type.Optional(
-      about('The address; fixed for HUBA_CR, HOSTA_CR and HOSTB_CR, else required.', Nullable(Type.String({ maxLength: 2000 }))),
+      about(
+        'The address; fixed for HUBA_CR, HOSTA_CR and HOSTB_CR, else required to create.',
+        Nullable(Type.String({ maxLength: 2000 })),
+      ),
     ),
     config: about(
       'Credentials; the kind says which members it needs. Secrets are never shown.',
@@ -68,8 +71,7 @@ export const listAvailableContainerRegistry = operation({
   tag,
   summary: 'List the kinds of container registries',
   description: `
-    Returns the kinds of registries that can be created, each with the members of \`config\` that a request of this
-    kind needs.
+    Returns the kinds of registries that can be created, each with the members of \`config\` that a request of this kind needs. 
   `,
   scope: 'READ',
   target: 'instance',
@@ -85,8 +87,8 @@ export const listContainerRegistry = operation({
   tag,
   summary: 'List the container registries of an organization',
   description: `
-    Returns the registries, oldest first, with their credentials but without secrets, and with the number of
-    services that use each.
+    Returns the registries, oldest first, with the number of services that use each. Secrets of their credentials are never
+    shown.
   `,
   scope: 'READ',
   target: 'organization',
@@ -102,8 +104,13 @@ export const createContainerRegistry = operation({
   tag,
   summary: 'Create a container registry',
   description: `
-    Stores address and credentials of a registry, encrypted. Containers and jobs then name it in \`registry_id\`.
-    Nothing is pulled or checked yet.
+    Stores the address and the credentials of a registry; secrets are encrypted. Containers and jobs then name it in
+    \`registry_id\`. The registry is not contacted: \`getContainerVersions\` tries the credentials.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -120,8 +127,8 @@ export const getContainerRegistry = operation({
   tag,
   summary: 'Read a container registry',
   description: `
-    Returns address and credentials of the registry, without secrets. Those are replaced by an edit of the registry,
-    and never shown.
+    Returns the address and the credentials of the registry, and the number of services that use it. Secrets are never
+    shown.
   `,
   scope: 'READ',
   target: 'organization',
@@ -137,8 +144,14 @@ export const editContainerRegistry = operation({
   tag,
   summary: 'Edit a container registry',
   description: `
-    Changes the registry. Members of \`config\` that you leave out stay, unless kind or url changes: secrets of one
-    host are not sent to another. Services use it from their next deployment on.
+    Changes the registry. Members of \`config\` that you leave out or send empty stay, null removes them. If the kind or the URL
+    changes, send all of them again: secrets of one host are not sent to another. Services use the new credentials from their
+    next deployment on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -155,7 +168,7 @@ export const deleteContainerRegistry = operation({
   tag,
   summary: 'Delete a container registry',
   description: `
-    Deletes a registry that no service uses, with its credentials. Images in it stay.
+    Deletes the record of a registry that no service uses, with its credentials. The registry itself and its images stay.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -175,8 +188,8 @@ export const getContainerRegistryAssociatedServices = operation({
   tag,
   summary: 'List the services that use a container registry',
   description: `
-    Returns the containers and jobs whose image comes from it, with project and environment. While there are any, it
-    cannot be deleted.
+    Returns the containers and jobs whose image comes from the registry, oldest first, with project and environment. A
+    registry that a service uses cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',
@@ -192,8 +205,8 @@ export const getContainerRegistryContainerStatus = operation({
   tag,
   summary: "Read the statuses of a registry's containers",
   description: `
-    Returns the status of each container whose image is in the registry, oldest first: what a change of the
-    credentials may affect.
+    Returns the status of each container whose image comes from the registry, oldest first: the containers that a change of
+    its credentials can affect.
   `,
   scope: 'READ',
   target: 'organization',
@@ -209,14 +222,22 @@ export const getContainerVersions = operation({
   tag,
   summary: 'List the images or tags in a registry',
   description: `
-    Asks the registry for the tags of \`imageName\`, or without it for the names of its images. Not every registry
-    lists its images.
+    Asks the registry for the tags of \`imageName\`, highest version first, or without it for the names of its images. The
+    list is empty if the registry has no such image.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NOT_SUPPORTED\` (400) | The registry does not list its images, or is an ECR. | Send \`imageName\`. |
+    | \`REMOTE_UNREACHABLE\` (424) | The registry does not answer. | Check its URL. |
+    | \`REMOTE_REFUSED\` (424) | It refuses the credentials. | Edit them. |
+    | \`REMOTE_NOT_UNDERSTOOD\` (424) | It answers like no registry. | Check its URL. |
+
   `,
   scope: 'READ',
   target: 'organization',
   query: Optionals({
-    imageName: about('The image whose tags to list.', Type.String({ maxLength: 255 })),
-    search: about('Only images whose name contains this.', Type.String({ maxLength: 255 })),
+    imageName: about('The image whose tags to list, without registry and tag: `team/web`.', Type.String({ maxLength: 255 })),
+    search: about('Only images whose name contains this. Ignored with `imageName`.', Type.String({ maxLength: 255 })),
   }),
   status: 200,
   response: List(
@@ -224,7 +245,7 @@ export const getContainerVersions = operation({
       'ContainerVersion',
       Optionals({
         image_name: about('The name of the image.', Type.String()),
-        versions: about('Its tags; empty in a list of images.', Type.Array(Type.String())),
+        versions: about('Its tags, highest version first. Absent in a list of images.', Type.Array(Type.String())),
       }),
       'An image of a registry, with its tags.',
     ),

@@ -18,10 +18,10 @@ const HelmRepository = Named(
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     name: about('The name of the repository.', Type.String()),
     kind: Words(helmRepositoryKinds),
-    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     url: about('The address of the repository.', Type.String()),
     skip_tls_verification: about('Whether its certificate is not checked.', Type.Boolean()),
-    associated_services_count: about('How many Helm charts use it.', Type.Integer()),
+    associated_services_count: about('How many services use it.', Type.Integer()),
     config: ShownCredentials,
   }),
   'A repository of charts, with credentials.',
@@ -50,8 +50,8 @@ export const listAvailableHelmRepository = operation({
   tag,
   summary: 'List the kinds of Helm repositories',
   description: `
-    Returns the kinds of repositories that can be created, each with the members of \`config\` that a request of this
-    kind needs.
+    Returns the kinds of repositories that can be created, each with the members of \`config\` that a request of this kind
+    needs.
   `,
   scope: 'READ',
   target: 'instance',
@@ -67,8 +67,8 @@ export const listHelmRepository = operation({
   tag,
   summary: 'List the Helm repositories of an organization',
   description: `
-    Returns the repositories, oldest first, with their credentials but without secrets, and with the number of
-    charts that use each.
+    Returns the repositories, oldest first, with the number of services that use each. Secrets of their credentials are never
+    shown.
   `,
   scope: 'READ',
   target: 'organization',
@@ -84,8 +84,13 @@ export const createHelmRepository = operation({
   tag,
   summary: 'Create a Helm repository',
   description: `
-    Stores address and credentials of a repository, encrypted: one over HTTPS with an \`index.yaml\`, or an OCI
-    registry. Helm charts then name it. Nothing is fetched yet.
+    Stores the address and the credentials of a repository: one over HTTPS with an \`index.yaml\`, or an OCI registry. Secrets
+    are encrypted. Helm services then name it. It is not contacted: \`getHelmCharts\` tries the credentials.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -102,8 +107,8 @@ export const getHelmRepository = operation({
   tag,
   summary: 'Read a Helm repository',
   description: `
-    Returns address and credentials of the repository, without secrets. Those are replaced by an edit of the
-    repository, and never shown.
+    Returns the address and the credentials of the repository, and the number of services that use it. Secrets are never
+    shown.
   `,
   scope: 'READ',
   target: 'organization',
@@ -119,8 +124,14 @@ export const editHelmRepository = operation({
   tag,
   summary: 'Edit a Helm repository',
   description: `
-    Changes the repository. Members of \`config\` that you leave out stay, unless kind or url changes: secrets of one
-    host are not sent to another. Helm charts use it from their next deployment on.
+    Changes the repository. Members of \`config\` that you leave out or send empty stay, null removes them. If the kind or the
+    URL changes, send all of them again: secrets of one host are not sent to another. If you switch
+    \`skip_tls_verification\` on, send the secrets again. Services use the new credentials from their next deployment on.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -137,11 +148,11 @@ export const deleteHelmRepository = operation({
   tag,
   summary: 'Delete a Helm repository',
   description: `
-    Deletes a repository that no Helm chart uses, with its credentials. Charts in it stay.
+    Deletes the record of a repository that no service uses, with its credentials. The repository itself and its charts stay.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`IN_USE\` (409) | Helm charts use it; the message names them. | Give them another repository. |
+    | \`IN_USE\` (409) | Services use it; the message names them. | Give them another repository. |
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -157,8 +168,8 @@ export const getHelmRepositoryAssociatedServices = operation({
   tag,
   summary: 'List the services that use a Helm repository',
   description: `
-    Returns the Helm charts that come from it, with project and environment. While there are any, the repository
-    cannot be deleted.
+    Returns the Helm services whose chart comes from the repository, oldest first, with project and environment. A repository
+    that a service uses cannot be deleted.
   `,
   scope: 'READ',
   target: 'organization',
@@ -174,8 +185,16 @@ export const getHelmCharts = operation({
   tag,
   summary: 'List the charts of a Helm repository',
   description: `
-    Asks the repository for its charts with their versions, or for the versions of \`chartName\`. OCI registries need
-    \`chartName\`.
+    Asks the repository for its charts with their versions, or only for those of \`chartName\`. The list is empty if there is
+    no such chart.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`NOT_SUPPORTED\` (400) | An OCI registry does not list its charts, or is an ECR. | Send \`chartName\`. |
+    | \`REMOTE_UNREACHABLE\` (424) | The repository does not answer. | Check its URL. |
+    | \`REMOTE_REFUSED\` (424) | It refuses the credentials. | Edit them. |
+    | \`REMOTE_NOT_UNDERSTOOD\` (424) | It answers like no repository. | Check its URL. |
+
   `,
   scope: 'READ',
   target: 'organization',

@@ -45,9 +45,9 @@ export type ProjectPermission = (typeof projectPermissions)[number];
 /** Older names of the members' roles. */
 export const memberRoles = enumeration('MemberRole', {
   ADMIN: 'The role Admin.',
-  DEVELOPER: 'The role DevOps.',
+  DEVELOPER: 'DevOps, or a custom role.',
   OWNER: 'The owner of the organization.',
-  VIEWER: 'Every other role.',
+  VIEWER: 'Viewer, or Billing manager.',
 });
 export type MemberRole = (typeof memberRoles)[number];
 export const invitationStatuses = enumeration('InvitationStatus', {
@@ -132,30 +132,30 @@ export const serviceStates = enumeration('ServiceState', {
 export type ServiceState = (typeof serviceStates)[number];
 
 export const clusterStates = enumeration('ClusterState', {
-  BUILDING: 'Something is built for the cluster.',
-  BUILD_ERROR: 'That build failed.',
-  CANCELED: 'The action was canceled.',
-  CANCELING: 'The action is being canceled.',
-  DELETED: 'The cluster was deleted.',
-  DELETE_ERROR: 'The deletion failed.',
-  DELETE_QUEUED: 'The deletion waits.',
-  DELETING: 'The cluster is being deleted.',
-  DEPLOYED: 'The cluster is connected; environments run on it.',
-  DEPLOYING: 'The cluster is being connected.',
-  DEPLOYMENT_ERROR: 'The deployment failed.',
-  DEPLOYMENT_QUEUED: 'The deployment waits.',
-  DRY_RUN: 'Only a plan was made.',
-  QUEUED: 'A request waits in the queue.',
-  READY: 'Recorded, not deployed.',
-  STOPPED: 'The cluster is stopped.',
-  STOPPING: 'The cluster is being stopped.',
-  STOP_ERROR: 'The stop failed.',
-  STOP_QUEUED: 'The stop waits in the queue.',
-  RESTART_QUEUED: 'The restart waits.',
-  RESTARTING: 'The cluster is restarting.',
-  RESTARTED: 'The restart succeeded.',
-  RESTART_ERROR: 'The restart failed.',
-  INVALID_CREDENTIALS: 'The cluster refuses the credentials.',
+  BUILDING: 'Never sent by this version.',
+  BUILD_ERROR: 'Never sent by this version.',
+  CANCELED: 'Never sent by this version.',
+  CANCELING: 'Never sent by this version.',
+  DELETED: 'Never sent by this version.',
+  DELETE_ERROR: 'Never sent by this version.',
+  DELETE_QUEUED: 'Never sent by this version.',
+  DELETING: 'Never sent by this version.',
+  DEPLOYED: 'The cluster answers; services can be deployed.',
+  DEPLOYING: 'The cluster is being upgraded; services can be deployed.',
+  DEPLOYMENT_ERROR: 'The cluster does not answer, lacks permissions, or its upgrade is stuck.',
+  DEPLOYMENT_QUEUED: 'Never sent by this version.',
+  DRY_RUN: 'Never sent by this version.',
+  QUEUED: 'Never sent by this version.',
+  READY: 'The cluster is only recorded.',
+  STOPPED: 'Never sent by this version.',
+  STOPPING: 'Never sent by this version.',
+  STOP_ERROR: 'Never sent by this version.',
+  STOP_QUEUED: 'Never sent by this version.',
+  RESTART_QUEUED: 'Never sent by this version.',
+  RESTARTING: 'Never sent by this version.',
+  RESTARTED: 'Never sent by this version.',
+  RESTART_ERROR: 'Never sent by this version.',
+  INVALID_CREDENTIALS: 'The cluster refuses the kubeconfig.',
 });
 
 /** Levels that lines of logs name, the least severe first. */
@@ -322,23 +322,23 @@ export const portProtocols = enumeration('PortProtocol', {
 });
 
 export const containerRegistryKinds = enumeration('ContainerRegistryKind', {
-  ECR: 'A private registry at AWS.',
+  ECR: 'A private registry at AWS. Davit cannot sign in there yet.',
   VENDORA_CR: 'The registry of vendor A.',
   HUBA_CR: 'By default Docker Hub.',
   HOSTA_CR: 'By default ghcr.io.',
-  HOSTA_ENTERPRISE_CR: 'Host A on your own servers.',
+  HOSTA_ENTERPRISE_CR: 'Host A on servers of your own.',
   HOSTB_CR: 'By default registry.gitlab.com.',
   PUBLIC_ECR: 'The public registry of AWS.',
-  DOCR: 'The registry of DigitalOcean.',
+  DOCR: 'No longer supported; use GENERIC_CR.',
   GENERIC_CR: 'Any other registry.',
-  CLOUDC_ARTIFACT_REGISTRY: 'The registry of cloud C.',
+  CLOUDC_ARTIFACT_REGISTRY: 'The registry of vendor C.',
   VENDORB_CR: 'The registry of vendor B.',
 });
 export type ContainerRegistryKind = (typeof containerRegistryKinds)[number];
 
 export const helmRepositoryKinds = enumeration('HelmRepositoryKind', {
   HTTPS: 'A server with an `index.yaml`.',
-  OCI_ECR: 'A private registry at AWS.',
+  OCI_ECR: 'A private registry at AWS. Davit cannot sign in there yet.',
   OCI_VENDORA_CR: 'The registry of vendor A.',
   OCI_HUBA_CR: 'By default Docker Hub.',
   OCI_PUBLIC_ECR: 'The public registry of AWS.',

@@ -61,7 +61,7 @@ export const streamEvents = {
     }),
   ),
   RUNNING_STATUS: about(
-    'The instances of a service started, run, fail or stopped.',
+    'The state of the instances of a service changed.',
     Type.Object({
       ...location,
       service_id: about('The `id` of the service.', Uuid),
@@ -69,7 +69,7 @@ export const streamEvents = {
     }),
   ),
   CONDITION: about(
-    'A problem of a deployed service is observed, observed again, or over.',
+    'A problem of a deployed service was observed, observed again, or is over.',
     Type.Object({
       ...location,
       service_id: about('The `id` of the service.', Uuid),
@@ -105,7 +105,7 @@ export const streamEvents = {
       ...deployment,
       state: about('The state of the deployment.', Words(serviceStates)),
       status: about(
-        'How far it is.',
+        'How far the deployment is.',
         Words({
           QUEUED: 'It waits in the queue.',
           RUNNING: 'It is running.',
@@ -189,7 +189,7 @@ export const streamControls = {
   END: about(
     'The last event of the stream.',
     Type.Object({
-      code: about('Why the stream ends, for programs.', Type.String()),
+      code: about('Why the stream ends: DONE, TOO_SLOW, SERVER_STOPPING or an error code.', Type.String()),
       message: about('Why the stream ends, for a person.', Type.String()),
       resume: about('Whether to reconnect with the last id.', Type.Boolean()),
     }),

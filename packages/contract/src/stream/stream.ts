@@ -20,13 +20,17 @@ export const streamOrganization = operation({
   tag: 'Stream',
   summary: 'Follow what happens in an organization',
   description: `
-    Sends the events of all environments that you may read, live, until you disconnect. Without \`kinds\` all but the
-    logs are sent. Read what you display after \`OPEN\`, so that nothing is missed. Send the last id as
-    \`Last-Event-ID\` to resume: each later event comes once.
+    Sends the events of all environments that you may read, live, until you disconnect. Read what you display after
+    \`OPEN\`, so that nothing is missed.
+
+    To resume, reconnect with the last id as \`Last-Event-ID\`: each later event comes once. After \`RESET\`, read everything
+    again. If your rights end, the stream ends with \`END\`.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or use one for all. |
+    | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
+    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+
   `,
   scope: 'READ',
   target: 'organization',
@@ -34,16 +38,16 @@ export const streamOrganization = operation({
     kinds: Type.String({
       pattern,
       maxLength: 200,
-      description: `Which events, separated by commas: ${streamKinds.join(', ')}. Default: all but the two logs`,
+      description: `Which events, separated by commas: ${streamKinds.join(', ')}. Default: all but the two logs.`,
     }),
     projectId: about('Only events of this project.', Uuid),
     environmentId: Type.String({
       ...uuids,
-      description: `Only events of these environments, separated by commas; at most ${maxIds}`,
+      description: `Only events of these environments, separated by commas; at most ${maxIds}.`,
     }),
     serviceId: Type.String({
       ...uuids,
-      description: `Only events of these services, separated by commas; at most ${maxIds}. Events of whole environments and deployments are omitted`,
+      description: `Only events of these services, separated by commas; at most ${maxIds}. Events of whole environments and deployments are omitted.`,
     }),
   }),
   status: 200,
@@ -59,8 +63,16 @@ export const streamDeployment = operation({
   tag: 'Stream',
   summary: 'Follow a deployment',
   description: `
-    Sends the state of a deployment request, the log so far, then everything live from the queue to the end of the
-    deployment, and ends with \`END\`. \`Last-Event-ID\` resumes.
+    Sends the state of a deployment request, the log so far, then everything live from the queue to the end of the deployment,
+    and ends with \`END\`.
+
+    To resume, reconnect with the last id as \`Last-Event-ID\`.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
+    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+
   `,
   scope: 'READ',
   target: 'deploymentRequest',
@@ -77,13 +89,20 @@ export const streamServiceLog = operation({
   tag: 'Stream',
   summary: 'Follow the log of a service',
   description: `
-    Sends the newest lines that the service printed, then each new one, until you disconnect. \`Last-Event-ID\`
-    resumes after a line.
+    Sends the newest \`tail\` lines that the instances of the service printed, then each new line, until you disconnect.
+
+    To resume after a line, reconnect with its id as \`Last-Event-ID\`.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
+    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+
   `,
   scope: 'READ',
   target: 'service',
   query: Optionals({
-    tail: Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'Number of earlier lines' }),
+    tail: Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many earlier lines to send first.' }),
   }),
   status: 200,
   response: null,

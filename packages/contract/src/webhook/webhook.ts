@@ -11,12 +11,12 @@ export const Webhook = Named(
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     kind: Type.Optional(Words(webhookKinds)),
-    target_url: Type.Optional(about('The URL that gets them.', Type.String())),
-    target_secret_set: Type.Optional(about('Whether it has a secret.', Type.Boolean())),
-    description: Type.Optional(about('What it is for. Absent: empty.', Type.String())),
-    enabled: Type.Optional(about('Whether anything is sent.', Type.Boolean())),
+    target_url: Type.Optional(about('The URL that gets the notifications.', Type.String())),
+    target_secret_set: Type.Optional(about('Whether notifications are signed with a secret.', Type.Boolean())),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
+    enabled: Type.Optional(about('Whether notifications are sent.', Type.Boolean())),
     events: Type.Optional(about('The events that are sent.', Type.Array(Words(webhookEvents)))),
-    project_names_filter: Type.Optional(about('Only these projects, by name; empty: all.', Type.Array(Type.String()))),
+    project_names_filter: Type.Optional(about('Only projects whose name matches one; empty: all.', Type.Array(Type.String()))),
     environment_types_filter: Type.Optional(
       about('Only environments of these modes; empty: all.', Type.Array(Words(environmentModes))),
     ),
@@ -35,15 +35,17 @@ const optional = {
   // The secret is sent as a header.
   target_secret: Type.Optional(
     about(
-      'Signs the notifications; null or empty: none.',
+      'Sent as `Service-Signature`, and signs the body; null or empty: none.',
       Nullable(Type.String({ maxLength: 1000, pattern: '^[\\x21-\\x7e]*$' })),
     ),
   ),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
-  enabled: Type.Optional(about('Whether to send anything.', Type.Boolean({ default: true }))),
+  enabled: Type.Optional(
+    about('Whether to send notifications. False also discards those that wait.', Type.Boolean({ default: true })),
+  ),
   project_names_filter: Type.Optional(
     about(
-      'Only these projects, by name; `*` is not special. null: all.',
+      'Only projects whose name matches one, regardless of case; `*` stands for any text. null: all.',
       Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 100 })),
     ),
   ),
@@ -61,8 +63,8 @@ export const listOrganizationWebHooks = operation({
   tag,
   summary: 'List the webhooks of an organization',
   description: `
-    Returns the URLs that are notified of deployments, oldest first. Their secrets are never shown;
-    \`target_secret_set\` says whether there is one.
+    Returns the webhooks, oldest first, with their URLs, events and filters. Secrets are never shown; \`target_secret_set\` says
+    whether there is one.
   `,
   scope: 'READ',
   target: 'organization',
@@ -78,8 +80,14 @@ export const createOrganizationWebhook = operation({
   tag,
   summary: 'Create a webhook',
   description: `
-    Adds a URL that is notified when deployments start and end. Notifications are signed in \`Service-Signature-256\`
-    with the secret, come at least once, and are tried ten times over about a day until the response is 2xx.
+    Creates a webhook: a URL that is notified when deployments start and end. With a secret, \`Service-Signature-256\` is the
+    hex HMAC-SHA-256 of the body. A notification is sent at least once, and up to ten times over about a day until the
+    response is 2xx within 10 seconds.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | The URL is private, or has a password. | Use a public URL. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -104,8 +112,8 @@ export const getOrganizationWebhook = operation({
   tag,
   summary: 'Read a webhook',
   description: `
-    Returns URL, form, events and filters of the webhook. Its secret is never shown; an edit replaces it by another
-    one, or keeps it.
+    Returns the URL, the events and the filters of the webhook. Its secret is never shown; \`target_secret_set\` says whether
+    there is one.
   `,
   scope: 'READ',
   target: 'organization',
@@ -121,15 +129,20 @@ export const editOrganizationWebhook = operation({
   tag,
   summary: 'Edit a webhook',
   description: `
-    Replaces URL, form and events; other fields that you leave out stay, the secret too. Deliveries that wait go to
-    the new URL.
+    Replaces the URL, the kind and the events; other fields that you leave out stay. Notifications that wait go to the new
+    URL.
+
+    | Code | Cause | Remedy |
+    |---|---|---|
+    | \`VALIDATION_FAILED\` (400) | The URL changes: a stored secret goes to no other one. | Send \`target_secret\` again. |
+
   `,
   scope: 'WRITE',
   target: 'organization',
   body: Named(
     'WebhookEditRequest',
     Type.Object({ ...required, kind: Words(webhookKinds), ...optional }),
-    'The new fields of a webhook. Fields that you leave out stay.',
+    'The new fields of a webhook. Optional fields that you leave out stay.',
   ),
   status: 200,
   response: Webhook,
@@ -143,8 +156,8 @@ export const deleteOrganizationWebhook = operation({
   tag,
   summary: 'Delete a webhook',
   description: `
-    Deletes the webhook with its list of deliveries. Notifications that wait to be delivered are discarded. This
-    cannot be undone.
+    Deletes the webhook with its list of deliveries. Notifications that wait to be delivered are discarded. This cannot be
+    undone.
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -160,8 +173,8 @@ export const listWebhookEvent = operation({
   tag,
   summary: 'List the deliveries of a webhook',
   description: `
-    Returns each attempt to deliver, newest first, with what was sent and what came back: the place to look when
-    notifications are missing.
+    Returns each attempt to deliver, newest first, with the request and the response: the place to look when notifications are
+    missing. Attempts are kept for 30 days.
   `,
   scope: 'READ',
   target: 'organization',
@@ -171,7 +184,7 @@ export const listWebhookEvent = operation({
       'WebhookEvent',
       Type.Object({
         id: about('Identifies it; it never changes.', Uuid),
-        created_at: about('When it was attempted.', DateTime),
+        created_at: about('When the attempt ended.', DateTime),
         kind: Words(webhookKinds),
         matched_event: Words(webhookEvents),
         target_url_used: about('The URL that was called.', Type.String({ format: 'uri' })),
@@ -179,7 +192,7 @@ export const listWebhookEvent = operation({
         request: about('Headers and body that were sent, without signatures.', Type.Object({}, { additionalProperties: true })),
         /** 0: no response was received; `target_response_body` gives the reason. */
         target_response_status_code: about('The status of the response; 0: there was none.', Type.Integer()),
-        target_response_body: about('The response, or why there was none; null: empty.', Nullable(Type.String())),
+        target_response_body: about('The first 4096 bytes of the response, or why there was none.', Nullable(Type.String())),
       }),
       'One attempt to deliver a notification.',
     ),
@@ -194,8 +207,9 @@ export const redeliverWebhookEvent = operation({
   tag,
   summary: 'Deliver a notification again',
   description: `
-    Delivers the event of an attempt again, with ten new attempts and the same \`Service-Delivery\`, by which
-    receivers recognize it.
+    Delivers the event of an attempt again, with ten new attempts and the same \`Service-Delivery\`, by which receivers
+    recognize it. A running delivery is not repeated.
+
 
     | Code | Cause | Remedy |
     |---|---|---|

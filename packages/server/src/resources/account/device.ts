@@ -229,7 +229,7 @@ function mayGive({ role }: Pick<MemberRow, 'role'>, scope: DeviceScope | null): 
   return role === 'OWNER' || role === 'ADMIN' || role === 'DEVOPS';
 }
 
-/** Returns the program that shows a user code. DEVICE_CODE_EXPIRED, RATE_LIMITED. */
+/** Returns the program that shows a user code. LINK_NOT_VALID, RATE_LIMITED. */
 export async function readDeviceSignIn(deps: Needs<'database'>, from: FromPerson, userCode: string): Promise<Shown> {
   return guarded(deps, from, async () => {
     const row = await deps.database.maybe(deviceRead, [normal(userCode)]);
