@@ -127,6 +127,11 @@ test('Symfony keeps the .env without which it does not start; secrets are in oth
   expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
 });
 
+test('a word of the start command keeps its commas', async () => {
+  const found = await detect(folder({ 'package.json': '{"scripts": {"start": "node server.js --hosts=a,b"}}' }));
+  expect(found === null ? '' : dockerfileFor(found)).toContain('CMD ["node", "server.js", "--hosts=a,b"]');
+});
+
 test('a folder of no known kind is told apart', async () => {
   expect(await detect(folder({ 'notes.txt': '' }))).toBeNull();
   expect(await detect(folder({ 'package.json': '{"name": "library"}' }))).toBeNull();

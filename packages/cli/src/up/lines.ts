@@ -5,8 +5,8 @@ export const library = 'docker.io/library';
 
 /** Returns a command in the form that receives signals itself. Variables need a shell that replaces them. */
 export function command(text: string): string {
-  if (text.includes('$')) return JSON.stringify(['sh', '-c', `exec ${text}`]).replaceAll(',', ', ');
-  return JSON.stringify(text.split(' ')).replaceAll(',', ', ');
+  const words = text.includes('$') ? ['sh', '-c', `exec ${text}`] : text.split(' ');
+  return `[${words.map((word) => JSON.stringify(word)).join(', ')}]`;
 }
 
 /** Returns the line that installs packages of Debian; an empty text if there is none. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ignoreRules } from './ignore.ts';
 import { Snapshots } from './snapshot.ts';
 
@@ -108,6 +108,22 @@ test('who leaves during the deployment has sent the files', async () => {
   await rm(hook);
   expect((await open().take()).changedFiles).toBe(0);
   expect(await open().isLatest(target())).toBe(true);
+});
+
+test('a large file is sent whole when it changes: the server has little memory for a difference', async () => {
+  const mebibyte = 1024 * 1024;
+  git(remote, 'config', 'core.bigFileThreshold', '16m');
+  vi.stubEnv('GIT_ALLOC_LIMIT', String(18 * mebibyte));
+  try {
+    for (const last of ['a', 'b']) {
+      await write('large', 'x'.repeat(20 * mebibyte) + last);
+      const sent = await open().push(await open().take(), target());
+      expect(git(remote, 'rev-parse', 'main').trim()).toBe(sent);
+    }
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(path.join(folder, 'large'));
+  }
 });
 
 test('a file that usually has secrets is named, until a rule leaves it out', async () => {

@@ -163,7 +163,9 @@ export class Snapshots {
   }
 
   #place(): string[] {
-    return ['--git-dir', this.#repository, '--work-tree', this.#folder, '-c', 'core.bare=false', '-c', 'core.autocrlf=false'];
+    // Larger files are sent whole: the server has little memory for a difference.
+    const settings = ['core.bare=false', 'core.autocrlf=false', 'core.bigFileThreshold=16m'];
+    return ['--git-dir', this.#repository, '--work-tree', this.#folder, ...settings.flatMap((setting) => ['-c', setting])];
   }
 
   #options(options: Partial<GitRun>): GitRun {
