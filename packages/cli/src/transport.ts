@@ -22,7 +22,7 @@ export async function send(url: string, request: HttpRequest, environment: Envir
   return toResponse(message, status, request.signal);
 }
 
-/** Returns whether Node.js was told to use the proxies that variables name. */
+/** Returns whether Node.js is set to use the proxies that variables name. */
 function usesProxy({ NODE_USE_ENV_PROXY: isOn = '', NODE_OPTIONS: options = '' }: Environment): boolean {
   return isOn !== '' || [...process.execArgv, options].some((words) => words.includes('--use-env-proxy'));
 }
@@ -44,19 +44,20 @@ async function ask(url: string, sent: HttpRequest): Promise<IncomingMessage> {
     timeout: silenceMilliseconds,
     ...(signal && { signal }),
   };
+  let isStale = false;
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const asking = request(url, options, resolve);
       asking.on('timeout', () => asking.destroy(new Error(`no answer in ${silenceMilliseconds / 1000} s`)));
       asking.on('error', (error) => {
         // The server closed the kept connection while the request was on its way.
-        const isStale = asking.reusedSocket && codeOf(error) === 'ECONNRESET' && method === 'GET';
-        if (isStale) ask(url, sent).then(resolve, reject);
-        else reject(error);
+        isStale = asking.reusedSocket && codeOf(error) === 'ECONNRESET' && method === 'GET';
+        reject(error);
       });
       asking.end(body);
     });
   } catch (error) {
+    if (isStale) return ask(url, sent);
     throw failureOf('fetch failed', error, signal);
   }
 }

@@ -142,7 +142,7 @@ export async function breakLock(lock: string, identity: string): Promise<void> {
   }
 }
 
-/** Returns what tells a file from those that had or will have its name; null if there is none. */
+/** Returns the identity of a file, which others that had or will have its name do not have; null if there is none. */
 export async function identityOf(file: string): Promise<string | null> {
   const found = await stat(file).catch(() => null);
   return found === null ? null : toIdentity(found);

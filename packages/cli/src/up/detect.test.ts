@@ -123,8 +123,8 @@ test('each kind of folder gets its Dockerfile', async () => {
 test('Symfony keeps the .env without which it does not start; secrets are in others', async () => {
   const files = { 'composer.json': '{"require": {"symfony/framework-bundle": "^7"}}', 'public/index.php': '' };
   const found = await detect(folder(files));
-  expect(found).not.toBeNull();
-  if (found !== null) expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
+  if (found === null) throw new Error('Symfony was not recognized');
+  expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
 });
 
 test('a word of the start command keeps its commas', async () => {
