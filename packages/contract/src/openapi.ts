@@ -30,9 +30,9 @@ export interface DocumentOptions {
 /**
  * Letters of the largest example in the document, as JSON. All examples would make the document half as large again.
  * Each is also served by itself, below `/examples`. The document does not refer to these addresses (`externalValue`):
- * generators such as openapi-typescript load what is referred to, and fail where a file of the document is all they have.
+ * generators such as openapi-typescript load the files that it refers to, and fail if they have nothing but the document.
  */
-const largestExample = 300;
+const largestExample = 200;
 
 /** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(
@@ -60,14 +60,10 @@ export function openApi(
       contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-<<<<<<< HEAD
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     security: [{ token: [] }, { bearer: [] }],
-    // The shapes stand before the paths: the document is then smaller when compressed.
-=======
     // Components before paths: gzip finds longer repetitions in this order.
->>>>>>> wordsb
     components: {
       securitySchemes: {
         token: {
@@ -82,12 +78,6 @@ export function openApi(
       responses: { Error: errorResponse(shapes) },
       schemas: inOrder([...shapes].map(([name, shape]) => [name, descriptionsLast(shape)])),
     },
-<<<<<<< HEAD
-=======
-    servers: [{ url: '/' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
-    security: [{ token: [] }, { bearer: [] }],
->>>>>>> wordsb
     paths: inOrder(Object.entries(paths)),
   };
 }
