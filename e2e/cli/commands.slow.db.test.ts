@@ -34,19 +34,26 @@ test('a person signs in with a code, looks around, and signs out, after which th
   const nobody = await davit('status');
   expect(nobody).toMatchObject({ code: 4, out: '' });
   expect(nobody.err).toContain('davit login');
-  const login = terminal.start(['login', server.baseUrl, '--name', 'here', '--no-browser']);
-  const code = await vi.waitFor(
-    () => /#([B-Z]{4}-[B-Z]{4})/.exec(login.err())?.[1] ?? Promise.reject(new Error(login.err())),
-    10_000,
-  );
   const browser = await member();
-  const body = { user_code: code, organization_id: shop.organization.id };
-  expect(await browser.send('POST /deviceSignIn/confirm', body)).toMatchObject({ status: 204 });
-  const signedIn = await login.ended;
-  expect(signedIn).toMatchObject({ code: 0, out: '' });
+  const signIn = async (): Promise<Ended> => {
+    const login = terminal.start(['login', server.baseUrl, '--name', 'here', '--no-browser']);
+    const code = await vi.waitFor(
+      () => /#([B-Z]{4}-[B-Z]{4})/.exec(login.err())?.[1] ?? Promise.reject(new Error(login.err())),
+      10_000,
+    );
+    const body = { user_code: code, organization_id: shop.organization.id };
+    expect(await browser.send('POST /deviceSignIn/confirm', body)).toMatchObject({ status: 204 });
+    return login.ended;
+  };
+  const tokenOf = async (): Promise<string> => JSON.parse(await readFile(terminal.configFile, 'utf8')).contexts.here.token;
+  expect(await signIn()).toMatchObject({ code: 0, out: '', err: expect.not.stringContaining('former token') });
+  const former = await tokenOf();
+  const signedIn = await signIn();
+  expect(signedIn).toMatchObject({ code: 0, out: '', err: expect.stringContaining('former token of the context is revoked') });
+  await expect(server.client(former).call('listOrganization')).rejects.toMatchObject({ status: 401 });
   expect(signedIn.err).toContain('organization Acme (context here)');
   expect((await stat(terminal.configFile)).mode & 0o777).toBe(0o600);
-  const { token }: { token: string } = JSON.parse(await readFile(terminal.configFile, 'utf8')).contexts.here;
+  const token = await tokenOf();
   const who = await done('whoami');
   expect(who.out).toContain('Acme');
   const all = [signedIn, who, await done('context', 'list'), await done('context', 'list', '--json')];
@@ -152,4 +159,24 @@ test('calls any operation, with the ids that the link of the folder knows', asyn
   expect(wrong).toMatchObject({ code: 64 });
   expect(wrong.err).toContain('listProject');
   expect((await done('api', '--list', 'rebootApplication')).out).toContain('applicationId=');
+  const { out: id } = await done('deploy', 'web', '--detach', '--quiet');
+  const events = await done('api', 'streamDeployment', `deploymentRequestId=${id.trim()}`);
+  const last = JSON.parse(events.out.trim().split('\n').at(-1) ?? '');
+  expect(last).toMatchObject({ event: 'END', data: { code: 'DONE' } });
+});
+
+test('works with several servers, and forgets the link of a folder', async () => {
+  const contextNow = async (): Promise<unknown> => JSON.parse((await done('whoami', '--json')).out).context;
+  const { host } = new URL(server.baseUrl);
+  const stdin = shop.organization.tokens.READ;
+  expect(await terminal.run(['login', server.baseUrl, '--token-stdin', '--name', 'reader'], { stdin })).toMatchObject({
+    code: 0,
+  });
+  // The link of the folder counts more than the current context.
+  expect(await contextNow()).toBe(host);
+  expect((await done('link', '--remove')).err).toContain('linked to nothing');
+  expect(await contextNow()).toBe('reader');
+  await done('context', 'use', host);
+  expect(await contextNow()).toBe(host);
+  expect(await davit('context', 'use', 'nowhere')).toMatchObject({ code: 64 });
 });

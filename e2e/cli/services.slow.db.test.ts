@@ -70,10 +70,16 @@ test('a database is backed up and proven, and a failed backup says why; its addr
   expect(address.out).toMatch(/^postgresql:\/\/[^:@]+@[^:]+:5432\n$/);
   expect((await done('database', 'url', 'orders', '--show')).out).toMatch(/^postgresql:\/\/[^:@]+:[^@]+@/);
   expect(await davit('database', 'url', 'web')).toMatchObject({ code: 64 });
+  const restoring = terminal.start(['database', 'restore', 'orders', '--yes']);
+  for (const script of ['dump.sh', 'prove.sh', 'restore.sh']) await endTool(script);
+  const restored = await restoring.ended;
+  expect(restored).toMatchObject({ code: 0, out: '' });
+  expect(restored.err).toContain('Restored');
 });
 
 test('domains are added, listed with their state in DNS, and removed', async () => {
-  expect((await done('domains', 'add', 'shop.example.org', '--no-certificate')).err).toContain('from the next deployment on');
+  const added = await done('domains', 'add', 'shop.example.org', '--no-certificate');
+  expect(added.err).toMatch(/^ {2}Acme \/ Shop \/ production\n.*from the next deployment on/);
   expect((await done('domains', 'list')).out).toMatch(/shop\.example\.org +no certificate/);
   const wrong = await davit('domains', 'remove', 'shop.example.com');
   expect(wrong).toMatchObject({ code: 64 });
@@ -94,6 +100,9 @@ test('a token for a pipeline is made, works without a sign-in, and is revoked', 
   expect(refused.err).toContain('FORBIDDEN');
   expect((await done('token', 'list')).out).toMatch(/pipeline +Deploy/);
   await done('token', 'revoke', 'pipeline');
+  // A script takes the value as it is.
+  const quiet = await done('token', 'create', 'script', '--quiet');
+  expect(quiet).toMatchObject({ out: expect.stringMatching(/^dvt_\S+\n$/), err: '' });
   expect(await terminal.run(['whoami'], elsewhere)).toMatchObject({ code: 4 });
   // A token without its server is not sent to another one.
   const half = await terminal.run(['whoami'], { environment: { DAVIT_TOKEN: made.out.trim() } });

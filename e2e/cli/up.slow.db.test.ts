@@ -72,8 +72,15 @@ test('without a terminal it is told by flags; a folder of no known kind is refus
   const made = await terminal.run(words, { folder: plain });
   expect(made).toMatchObject({ code: 0 });
   expect(JSON.parse(made.out)).toMatchObject({ results: [{ state: 'DEPLOYED' }] });
+  await writeFile(path.join(plain, 'notes.txt'), 'changed\n');
   const again = await terminal.run(['up', '--detach', '--quiet'], { folder: plain });
   expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/^[\da-f-]{36}\n$/) });
+  expect(again.err).toContain('1 file changed since the last deployment');
+  // Who does not wait for the end of the push has sent the files all the same.
+  const unchanged = await terminal.run(['up'], { folder: plain });
+  expect(unchanged).toMatchObject({ code: 0 });
+  expect(unchanged.err).toContain('No file changed');
+  expect(unchanged.err).not.toContain('sent again');
 });
 
 test('a failed deployment of a folder is explained, with exit code 5, and the next one repairs it', async () => {

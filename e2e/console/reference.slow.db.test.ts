@@ -122,6 +122,12 @@ test('a trial of a stream shows events until it is stopped, and a session of the
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByText(/· stopped$/).waitFor();
   expect(await page.getByRole('button', { name: 'Stop', exact: true }).count()).toBe(0);
+  // Another page ends the stream: a browser has few connections to a server.
+  await page.getByRole('button', { name: operations.streamOrganization.summary }).click();
+  await page.getByText(/^200 OK/).waitFor();
+  const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/stream'));
+  await link(page, 'Stream').click();
+  await ended;
   await page.close();
 });
 

@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises';
-import { createClient, type Client } from '@davit/client';
+import { createClient, type Client, type Send } from '@davit/client';
 import type { CommandContext, StricliProcess } from '@stricli/core';
 import { configFile, linkOf, readConfig, type Config, type Context, type Link } from './context/config.ts';
 import { CliError, exitCodes, misused } from './errors.ts';
 import { Output, type Sink } from './output/output.ts';
+import { send } from './transport.ts';
 import { version } from './version.ts';
 
 /** Flags of every command that calls a server. */
@@ -103,18 +103,24 @@ export class Cli implements CommandContext {
   /** Returns a client of a server. */
   client(server: string, token?: string): Client {
     this.server = server;
-    const send: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init);
+    const sendTimed: Send = async (url, request) => {
+      const response = await send(url, request, this.environment);
       const date = Date.parse(response.headers.get('date') ?? '');
       if (Number.isFinite(date)) this.#ahead = Math.abs(date - Date.now()) < 2000 ? 0 : date - Date.now();
       return response;
     };
-    return createClient({ baseUrl: server, ...(token !== undefined && { token }), userAgent: `CLI ${version}`, fetch: send });
+    return createClient({
+      baseUrl: server,
+      ...(token !== undefined && { token }),
+      userAgent: `CLI ${version}`,
+      fetch: sendTimed,
+    });
   }
 
   /** Asks a question on the terminal; returns the answer, or null where nobody can answer. */
   async ask(question: string): Promise<string | null> {
     if (!this.isInteractive) return null;
+    const { createInterface } = await import('node:readline/promises');
     const lines = createInterface({ input: this.stdin, output: process.stderr });
     try {
       return (await lines.question(question)).trim();

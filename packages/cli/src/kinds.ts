@@ -1,5 +1,5 @@
 import type { CallAnswer, Client } from '@davit/client';
-import { misused } from './errors.ts';
+import { CliError, misused } from './errors.ts';
 import type { ServiceReference, ServiceType } from './place.ts';
 
 /*
@@ -24,11 +24,11 @@ export function callKind<Result>(
   verb: string,
 ): Promise<Result> {
   const call = table[service.type];
-  if (call === undefined) throw misused(`${service.name} is ${kindNames[service.type]}, which cannot be ${verb}.`);
+  if (call === undefined) throw misused(`${service.name} is ${kindOf(service.type)}, which cannot be ${verb}.`);
   return call(client, service.id);
 }
 
-export const kindNames: Readonly<Record<ServiceType, string>> = {
+const kindNames: Readonly<Record<ServiceType, string>> = {
   APPLICATION: 'an application',
   CONTAINER: 'a container',
   DATABASE: 'a database',
@@ -36,6 +36,15 @@ export const kindNames: Readonly<Record<ServiceType, string>> = {
   HELM: 'a Helm chart',
   TERRAFORM: 'a Terraform configuration',
 };
+
+/** Returns a kind of services as people call it. A newer server may have further kinds. */
+export function kindOf(type: ServiceType): string {
+  return isKnown(type) ? kindNames[type] : `of the kind ${type}`;
+}
+
+function isKnown(type: ServiceType): boolean {
+  return Object.hasOwn(kindNames, type);
+}
 
 export const histories = (pageSize: number): PerKind<History> => {
   const query = { pageSize };
@@ -118,9 +127,14 @@ const versionsOf: Readonly<Record<ServiceType, readonly (keyof Version)[]>> = {
  * version would be deployed than the caller asked for.
  */
 export function deployBody(services: readonly ServiceReference[], version: Version) {
+  const unknown = services.find(({ type }) => !isKnown(type));
+  if (unknown !== undefined) {
+    const advice = ['The server is newer. Its own command line, at /cli/davit.mjs of its address, knows the kind.'];
+    throw new CliError(`${unknown.name} is of the kind ${unknown.type}, which this command line does not know.`, { advice });
+  }
   for (const part of ['commit', 'tag', 'chart'] as const) {
     if (version[part] === undefined || services.some(({ type }) => versionsOf[type].includes(part))) continue;
-    const names = services.map(({ name, type }) => `${name} is ${kindNames[type]}`).join(', ');
+    const names = services.map(({ name, type }) => `${name} is ${kindOf(type)}`).join(', ');
     throw misused(`${flagsOf[part]} has no effect here: ${names}.`);
   }
   const of = (type: ServiceType): string[] => services.flatMap((one) => (one.type === type ? [one.id] : []));

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import type { Cli } from './cli.ts';
 
 const programs: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
@@ -15,6 +14,7 @@ export function openAddress(cli: Cli, address: string): void {
   const url = webAddress(address);
   if (url === null) return;
   const [program = 'xdg-open', ...before] = programs[process.platform] ?? [cli.environment['BROWSER'] || 'xdg-open'];
+  const { spawn } = process.getBuiltinModule('node:child_process');
   const child = spawn(program, [...before, url], { stdio: 'ignore', detached: true });
   child.on('error', () => undefined).unref();
 }

@@ -90,6 +90,14 @@ test('a line that is too wide loses its oldest phases', () => {
   expect(progressLine(service, out, { now: start + 45_000, pad: 3, columns: 30 })).toBe('  api  ◐ starting 5.0 s');
 });
 
+test('phases and states of a newer server are shown by their names', () => {
+  const signed = [...built, step('sign', 'SIGN_IMAGE', [40]), state(45, 'HIBERNATED')];
+  expect(follow(signed.slice(0, -1), 42).line).toContain('◐ sign image 2.0 s');
+  expect(follow(signed, 99)).toEqual({ line: '  api  ✓ built 38 s  ○ hibernated', said: ['built 38 s', 'hibernated'] });
+  const failed = step('sign', 'SIGN_IMAGE', [40, 44], 'FAILED');
+  expect(follow([...built, step('sign', 'SIGN_IMAGE', [40]), failed], 99).line).toContain('✗ failed: sign image after 4.0 s');
+});
+
 test('each kind of state has its mark', () => {
   const words = ['DEPLOYED', 'RUNNING', 'BUILD_ERROR', 'DEPLOYING', 'DEPLOYMENT_QUEUED', 'WAITING_RUNNING', 'STOPPED', 'WARNING'];
   expect(words.map(markOf)).toEqual(['ok', 'ok', 'bad', 'go', 'wait', 'wait', 'off', 'warn']);

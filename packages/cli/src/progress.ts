@@ -20,6 +20,13 @@ const phases = {
   FINISHING: ['finishing', null, 'not finished'],
 } as const;
 type PhaseName = keyof typeof phases;
+const known: Readonly<Partial<Record<string, readonly [going: string, done: string | null, failed: string]>>> = phases;
+
+/** Returns the words of a phase. A newer server may have phases of other names. */
+function wordsOf(name: string) {
+  return known[name] ?? ([phrase(name), null, `failed: ${phrase(name)}`] as const);
+}
+
 /** Kinds of services whose instances are not there to stay. */
 const runsOnce: ReadonlySet<string> = new Set(['JOB', 'TERRAFORM', 'HELM']);
 
@@ -138,7 +145,7 @@ function closePhases(service: ServiceProgress, at: number, outcome: 'done' | 'fa
   last.endedAt ??= at;
   // A failure is reported with its message, by the state of the service.
   if (last.outcome !== 'done') return [];
-  const word = phases[last.name][1];
+  const [, word] = wordsOf(last.name);
   if (word === null) return [];
   const text = `${word} ${duration(last.endedAt - last.startedAt)}`;
   return [{ at: last.endedAt, service: service.name, mark: 'ok', text }];
@@ -165,7 +172,7 @@ export function progressLine(
   options: { now: number; pad: number; columns: number },
 ): string {
   const { now, pad, columns } = options;
-  const shown = service.phases.filter(({ name, outcome }) => outcome !== 'done' || phases[name][1] !== null);
+  const shown = service.phases.filter(({ name, outcome }) => outcome !== 'done' || wordsOf(name)[1] !== null);
   const parts = shown.map((phase) => phaseText(phase, out, now));
   const isCanceled = shown.at(-1)?.outcome === 'off';
   const isRemarkable = service.isOver && !isCanceled && service.failure === null && !/^(DEPLOYED|RESTARTED)$/.test(service.state);
@@ -176,7 +183,7 @@ export function progressLine(
 }
 
 function phaseText({ name, startedAt, endedAt, outcome }: Phase, out: Output, now: number): string {
-  const [going, done, failed] = phases[name];
+  const [going, done, failed] = wordsOf(name);
   const time = out.style('grey', duration(Math.max(0, (endedAt !== null && outcome !== 'going' ? endedAt : now) - startedAt)));
   if (outcome === 'going') return `${out.mark('go')} ${out.style('blue', going)} ${time}`;
   if (outcome === 'failed') return `${out.mark('bad')} ${failed} ${out.style('grey', 'after')} ${time}`;

@@ -1,4 +1,5 @@
 import type { ErrorBody } from '@davit/contract';
+import type { HttpResponse } from './transport.ts';
 
 type Fields = readonly { readonly path: string; readonly message: string }[];
 
@@ -25,7 +26,7 @@ export class ApiError extends Error {
   }
 
   /** Creates the error from the parts of a response. The text need not be an error of this API. */
-  static of(status: number, text: string, headers: Headers): ApiError {
+  static of(status: number, text: string, headers: HttpResponse['headers']): ApiError {
     const after = Number(headers.get('retry-after') ?? Number.NaN);
     return new ApiError({ ...bodyOf(text), status }, Number.isFinite(after) ? after : null);
   }

@@ -10,6 +10,7 @@ import {
 } from '@davit/contract';
 import { ApiError } from './api-error.ts';
 import { follow, type Received, type StreamOptions } from './stream.ts';
+import type { Send } from './transport.ts';
 
 type Operations = typeof operations;
 
@@ -58,7 +59,8 @@ export interface ClientOptions {
    * <version>`.
    */
   readonly userAgent?: string;
-  readonly fetch?: typeof fetch;
+  /** Sends the requests. Default: the `fetch` of the platform. */
+  readonly fetch?: Send;
 }
 
 interface NoInput {
@@ -92,7 +94,7 @@ interface AnyInput {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const send = options.fetch ?? fetch;
+  const send: Send = options.fetch ?? fetch;
   const base = options.baseUrl.replace(/\/+$/, '');
   const headersOf = (accept: string): Record<string, string> => ({
     ...(options.token === undefined ? {} : { authorization: `Token ${options.token}` }),

@@ -9,4 +9,5 @@ export {
 } from './client.ts';
 export { ApiError } from './api-error.ts';
 export type { Received, StreamOptions } from './stream.ts';
+export type { HttpRequest, HttpResponse, Send } from './transport.ts';
 export type * from './types.ts';

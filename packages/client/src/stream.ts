@@ -1,5 +1,6 @@
 import type { StreamEvent } from '@davit/contract';
 import { ApiError } from './api-error.ts';
+import type { HttpResponse } from './transport.ts';
 
 /** Options for following a stream. */
 export interface StreamOptions {
@@ -18,7 +19,7 @@ export interface StreamOptions {
  */
 export type Received = StreamEvent & { readonly id: string | null };
 
-type Open = (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
+type Open = (lastEventId: string | null, signal: AbortSignal) => Promise<HttpResponse>;
 
 const firstPauseMilliseconds = 500;
 const longestPauseMilliseconds = 30_000;

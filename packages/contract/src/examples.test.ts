@@ -3,7 +3,7 @@ import { ErrorBody } from './errors.ts';
 import { exampleOf, examples, type Example } from './examples.ts';
 import type { Operation } from './operation.ts';
 import { operationList, operations } from './operations.ts';
-import { refusals } from './refusals.ts';
+import { refusals } from './testing/refusals.ts';
 import { faultsOf } from './testing/fits.ts';
 
 test('every operation has an example, and every example an operation', () => {

@@ -60,7 +60,10 @@ export function openApi(
       contact: { name: 'The operator of this installation' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Components before paths: gzip finds longer repetitions in this order.
+    servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
+    security: [{ token: [] }, { bearer: [] }],
+    // Before the paths, because the document is then smaller when compressed.
     components: {
       securitySchemes: {
         token: {
@@ -75,9 +78,6 @@ export function openApi(
       responses: { Error: errorResponse(shapes) },
       schemas: inOrder([...shapes].map(([name, shape]) => [name, descriptionsLast(shape)])),
     },
-    servers: [{ url: '/' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: tagDescriptions[name] })),
-    security: [{ token: [] }, { bearer: [] }],
     paths: inOrder(Object.entries(paths)),
   };
 }
@@ -214,17 +214,6 @@ function headerParameters({ method, record, events, audience }: Operation): unkn
   return method === 'GET' || record === null ? [] : [{ $ref: `${parametersPath}If-Match` }];
 }
 
-/**
- * Error codes caused by headers that every operation of the method accepts, in addition to the codes that an operation
- * declares.
- */
-const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
-  GET: [],
-  POST: [400, 409],
-  PUT: [400, 412],
-  DELETE: [400, 412],
-};
-
 /** Targets inside an environment. They cannot be changed any more while their environment is being deleted. */
 const inEnvironments: readonly Target[] = ['environment', 'service', 'deploymentStage', 'deploymentRequest', 'variable'];
 
@@ -237,8 +226,8 @@ function errorsOf(operation: Operation): readonly number[] {
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
   const ofBody = body === undefined ? [] : [400];
   const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
-  const all = [...operation.errors, ...headerErrors[method], ...ofQuery, ...ofBody, ...ofPlace];
-  // Linters want one code of this class at every operation. Most operations also return 401, as `default` says.
+  const all = [...operation.errors, ...ofQuery, ...ofBody, ...ofPlace];
+  // Linters want one code of this class at every operation. 401 is part of `default`, too.
   return all.length === 0 ? [401] : [...new Set(all)].toSorted((a, b) => a - b);
 }
 
@@ -276,7 +265,8 @@ function responses(operation: Operation): Record<string, unknown> {
     [operation.status]: success(operation),
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
-    // Every request may also get 403, 404, 429, 500 and 503, and one with a body 413 and 415.
+    // Every request may also get 401, 403, 404, 429, 500 and 503, one with a body 413 and 415, and one with the header
+    // `Idempotency-Key` or `If-Match` 409 or 412.
     default: anError,
   };
 }

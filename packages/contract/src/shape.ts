@@ -96,12 +96,10 @@ export function Nullable<T extends TSchema>(schema: T) {
 /** An answer with all records found. The list of a named shape has a name, too. */
 export function List<T extends TSchema>(item: T) {
   const list = Type.Object({
-    results: Type.Array(item, { description: 'The records, in the order that the operation describes.' }),
+    results: Type.Array(item, { description: 'The records, in the order of the operation.' }),
   });
   const name = shapeName(item)?.name;
-  return name === undefined
-    ? list
-    : Named(`${name}List`, list, 'A list of records. It is complete unless the request asked for a page.');
+  return name === undefined ? list : Named(`${name}List`, list, 'All records, or the page that was asked for.');
 }
 
 /** Returns the name of a shape; undefined if it has none. */

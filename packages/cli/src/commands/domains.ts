@@ -1,7 +1,8 @@
 import type { CallAnswer, Client } from '@davit/client';
 import { command, flags, placeAliases, placeFlags } from '../command.ts';
 import { misused } from '../errors.ts';
-import { kindNames } from '../kinds.ts';
+import { announce } from '../follow.ts';
+import { kindOf } from '../kinds.ts';
 import { table } from '../output/text.ts';
 import { choose, findService, openSite, type PlaceFlags, type ServiceReference } from '../place.ts';
 
@@ -43,7 +44,7 @@ function domainsOf(client: Client, { id, name, type }: ServiceReference): Domain
       remove: (customDomainId) => client.call('deleteHelmCustomDomain', { params: { ...params, customDomainId } }),
     };
   }
-  throw misused(`${name} is ${kindNames[type]}, which has no domains.`);
+  throw misused(`${name} is ${kindOf(type)}, which has no domains.`);
 }
 
 type DomainFlags = PlaceFlags & { readonly service?: string };
@@ -80,6 +81,7 @@ export const add = command<DomainFlags & { readonly noCertificate: boolean }>({
   run: async (cli, given, [domain = '']) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, given.service);
+    announce(cli, site.place);
     const made = await domainsOf(site.client, service).add({ domain, generate_certificate: !given.noCertificate });
     if (given.json) return cli.out.json(made);
     if (given.quiet) return cli.out.data(made.id);
@@ -101,6 +103,7 @@ export const remove = command<DomainFlags>({
     const domains = domainsOf(site.client, await findService(cli, site, given.service));
     const named = (await domains.list()).results.map(({ id, domain }) => ({ id, name: domain }));
     const { id, name } = choose(named, wanted, { noun: 'domain', flag: '' });
+    announce(cli, site.place);
     await domains.remove(id);
     cli.out.talk(`  ${cli.out.mark('ok')} ${name} is removed.`);
   },

@@ -4,7 +4,7 @@ import { ApiError, type Client } from '@davit/client';
 import { addressOf, type Cli } from '../cli.ts';
 import { command, flags, serverFlags } from '../command.ts';
 import { changeConfig, readConfig, type Context, type Named } from '../context/config.ts';
-import { CliError, exitCodes, misused } from '../errors.ts';
+import { CliError, exitCodes, explain, misused } from '../errors.ts';
 import { ago } from '../output/text.ts';
 import { openAddress } from '../open-address.ts';
 
@@ -18,7 +18,7 @@ interface LoginFlags {
 export const login = command<LoginFlags>({
   brief: 'Sign in to a server, and use it from now on',
   details:
-    'You confirm a code in the console, in a browser that may be on another machine. The command line then gets a token of its own, which `davit logout` revokes. For pipelines, set DAVIT_SERVER and DAVIT_TOKEN instead.',
+    'You confirm a code in the console, in a browser that may be on another machine. The command line then gets a token of its own, which `davit logout` and the next sign-in of the context revoke. For pipelines, set DAVIT_SERVER and DAVIT_TOKEN instead.',
   examples: [
     ['https://davit.example.org', 'sign in with the browser'],
     ['http://127.0.0.1:4440 --token-stdin < .davit/admin-token', 'use a token that exists'],
@@ -44,11 +44,29 @@ export const login = command<LoginFlags>({
     const server = address === undefined ? (current?.server ?? '') : addressOf(address);
     const context = given.tokenStdin ? await withToken(cli, server) : await withCode(cli, server, given);
     const name = given.name ?? (address === undefined && config.current !== null ? config.current : new URL(server).host);
+    const former = (await readConfig(cli.configFile)).contexts[name];
     await changeConfig(cli.configFile, (now) => ({ ...now, current: name, contexts: { ...now.contexts, [name]: context } }));
     const place = context.organization === null ? '' : `, organization ${context.organization.name}`;
     cli.out.talk(`  ${cli.out.mark('ok')} Signed in to ${server}${place} (context ${name}).`);
+    if (former !== undefined && former.token !== context.token) await giveUp(cli, former);
   },
 });
+
+/** Revokes the token that a context had before, and says where it stays. Nobody would find it otherwise. */
+async function giveUp(cli: Cli, { server, token, isOwn, tokenName }: Context): Promise<void> {
+  // A token that others may use too is only forgotten.
+  if (!isOwn) return cli.out.talk('  The former token of the context still works for others.');
+  try {
+    await cli.client(server, token).call('revokeDeviceToken', { body: { access_token: token } });
+    cli.out.talk('  The former token of the context is revoked.');
+  } catch (error) {
+    const { message } = explain(error, server);
+    cli.out.talk(
+      `  ${cli.out.mark('warn')} The former token of the context (${tokenName ?? 'without a name'}) stays: ${message}`,
+    );
+    cli.out.talk('  Delete it in the console.');
+  }
+}
 
 async function withToken(cli: Cli, server: string): Promise<Context> {
   const token = (await cli.readStdin()).trim();

@@ -36,6 +36,7 @@ export const create = command<CreateFlags>({
   examples: [['pipeline --scope DEPLOY --expires 90d', 'for a pipeline, which sets DAVIT_SERVER and DAVIT_TOKEN']],
   flags: {
     ...serverFlags,
+    quiet: flags.flag('Print the value only'),
     scope: {
       kind: 'enum',
       values: ['READ', 'DEPLOY', 'WRITE', 'ADMIN'],
@@ -53,7 +54,7 @@ export const create = command<CreateFlags>({
     const expires_at = expires === undefined ? null : new Date(cli.now() + expires * 1000).toISOString();
     const made = await session.client.call('createOrganizationApiToken', { params, body: { name, scope, expires_at } });
     if (given.json) return cli.out.json(made);
-    cli.out.data(given.quiet ? made.id : made.token);
+    cli.out.data(made.token);
     if (!given.quiet) cli.out.talk('  Keep it: it is not shown again.');
   },
 });

@@ -314,6 +314,7 @@ async function push(cli: Cli, { site, service }: Application, sending: Sending):
     // The push lasts until the deployment has ended: the deployment is followed meanwhile.
     const requestId = await Promise.race([watch.found, pushed.then(() => watch.soon())]);
     if (requestId === null) return await deploy(cli, site, service, given);
+    await snapshots.rememberPushed();
     // A failure of the push after that is one of the deployment, which is reported with its cause.
     const [code] = await Promise.all([
       followDeployment(cli, site, requestId, given),

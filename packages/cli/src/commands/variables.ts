@@ -5,7 +5,7 @@ import { command, flags, followFlags, placeAliases, placeFlags } from '../comman
 import { environmentLine, parseEnvironmentFile } from '../dotenv.ts';
 import { CliError, codeOf, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
-import { deployBody, kindNames } from '../kinds.ts';
+import { deployBody, kindOf } from '../kinds.ts';
 import { plural, table } from '../output/text.ts';
 import { findService, linkedService, openSite, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
 
@@ -43,7 +43,8 @@ async function ownerOf(cli: Cli, given: ScopeFlags): Promise<Owner> {
   if (given.scope === 'project') return { site, service: null, scope: 'PROJECT', parentId: project.id, name: project.name };
   if (!isService) return { site, service: null, scope: 'ENVIRONMENT', parentId: environment.id, name: environment.name };
   const service = await findService(cli, site, wanted);
-  if (service.type === 'DATABASE') throw misused(`${service.name} is ${kindNames.DATABASE}, which has no variables of its own.`);
+  if (service.type === 'DATABASE')
+    throw misused(`${service.name} is ${kindOf(service.type)}, which has no variables of its own.`);
   return { site, service, scope: service.type, parentId: service.id, name: service.name };
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { changeConfig, configFile, linkOf, readConfig, type Context, type Link } from './config.ts';
+import { breakLock, changeConfig, configFile, identityOf, linkOf, readConfig, type Context, type Link } from './config.ts';
 
 let folder: string;
 let file: string;
@@ -31,12 +31,42 @@ test('many commands at once lose nothing; the file is for its user only', async 
   expect(await readdir(path.dirname(file))).toEqual(['config.json']);
 });
 
-test('the lock of a command that was killed does not stop others', async () => {
-  await writeFile(`${file}.lock`, '');
-  const before = new Date(Date.now() - 60_000);
-  await utimes(`${file}.lock`, before, before);
+test('the lock of a command that was killed does not stop others, of which one at a time holds the next lock', async () => {
+  const leave = async (): Promise<void> => {
+    await writeFile(`${file}.lock`, '');
+    const before = new Date(Date.now() - 60_000);
+    await utimes(`${file}.lock`, before, before);
+  };
+  await leave();
   await add('after');
   expect((await readConfig(file)).current).toBe('after');
+  for (let round = 0; round < 2; round += 1) {
+    const names = Array.from({ length: 12 }, (_, index) => `round ${round}, ${index}`);
+    await leave();
+    await Promise.all(names.map(add));
+    expect(Object.keys((await readConfig(file)).contexts)).toEqual(expect.arrayContaining(names));
+  }
+  await add('after');
+  expect(await readdir(path.dirname(file))).toEqual(['config.json']);
+});
+
+test('who finds an old lock late does not remove the lock that another command has made since', async () => {
+  const lock = `${file}.lock`;
+  await writeFile(lock, '');
+  await utimes(lock, new Date(0), new Date(0));
+  const old = (await identityOf(lock)) ?? '';
+  await writeFile(`${lock}.${old}`, '');
+  await breakLock(lock, old);
+  // Another command has claimed it, and removes it.
+  expect(await identityOf(lock)).toBe(old);
+  await rm(`${lock}.${old}`);
+  await breakLock(lock, old);
+  expect(await identityOf(lock)).toBeNull();
+  await writeFile(lock, '');
+  await breakLock(lock, old);
+  expect(await identityOf(lock)).not.toBeNull();
+  await rm(lock);
+  expect(await readdir(path.dirname(file))).toEqual(['config.json']);
 });
 
 test('a change that fails leaves the file as it was', async () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -83,9 +83,10 @@ export async function changeConfig(file: string, change: (config: Config) => Con
 }
 
 async function replace(file: string, text: string): Promise<void> {
-  const written = `${file}.${randomUUID()}`;
+  // Only the command that holds the lock writes this file.
+  const written = `${file}.${process.pid}.new`;
   try {
-    await writeFile(written, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    await writeFile(written, `${text}\n`, { mode: 0o600, flush: true });
     await rename(written, file);
   } finally {
     await rm(written, { force: true });
@@ -93,27 +94,63 @@ async function replace(file: string, text: string): Promise<void> {
 }
 
 async function withLock(lock: string, action: () => Promise<void>): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await (await open(lock, 'wx', 0o600)).close();
-      break;
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
-    }
-    if (attempt === lockTries) throw new CliError(`Another command holds ${lock}.`, { advice: [`If none runs: rm ${lock}`] });
-    const age =
-      Date.now() -
-      (await stat(lock)
-        .catch(() => null)
-        .then((found) => found?.mtimeMs ?? Date.now()));
-    if (age > staleMilliseconds) await rm(lock, { force: true });
-    else await pause(lockPauseMilliseconds);
-  }
+  const own = await acquire(lock);
   try {
     await action();
   } finally {
-    await rm(lock, { force: true });
+    // A command that slept for long may have lost its lock to another one.
+    if ((await identityOf(lock)) === own) await rm(lock, { force: true });
   }
+}
+
+/** Makes the lock, as soon as no other command holds it; returns its identity. */
+async function acquire(lock: string): Promise<string> {
+  for (let attempt = 0; attempt <= lockTries; attempt += 1) {
+    try {
+      const handle = await open(lock, 'wx', 0o600);
+      try {
+        return toIdentity(await handle.stat());
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    const found = await stat(lock).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > staleMilliseconds) await breakLock(lock, toIdentity(found));
+    await pause(lockPauseMilliseconds);
+  }
+  throw new CliError(`Another command holds ${lock}.`, { advice: [`If none runs: rm ${lock}`] });
+}
+
+/**
+ * Removes a lock that was left. Several commands may find it at once: the one that makes the file of the claim removes
+ * it, so that none removes the lock that another one has made since.
+ */
+export async function breakLock(lock: string, identity: string): Promise<void> {
+  const claim = `${lock}.${identity}`;
+  try {
+    await writeFile(claim, '', { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    throw error;
+  }
+  try {
+    if ((await identityOf(lock)) === identity) await rm(lock, { force: true });
+  } finally {
+    await rm(claim, { force: true });
+  }
+}
+
+/** Returns what tells a file from those that had or will have its name; null if there is none. */
+export async function identityOf(file: string): Promise<string | null> {
+  const found = await stat(file).catch(() => null);
+  return found === null ? null : toIdentity(found);
+}
+
+/** The inode alone may be that of a file before, the time alone that of another command's file. */
+function toIdentity({ ino, mtimeMs }: Stats): string {
+  return `${ino}-${mtimeMs}`;
 }
 
 function messageOf(error: unknown): string {

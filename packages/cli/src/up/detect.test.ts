@@ -42,12 +42,69 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Python with Poetry': { 'pyproject.toml': '', 'poetry.lock': '', 'main.py': '' },
   'Python with Pipenv': { Pipfile: '', 'Pipfile.lock': '', 'main.py': '' },
   Go: { 'go.mod': 'module shop\n\ngo 1.24\n', 'go.sum': '', 'cmd/shop/main.go': 'http.ListenAndServe(":9000", nil)\n' },
+  'Go with several programs': {
+    'go.mod': 'module example.org/shop\n\ngo 1.21.0\n',
+    'lib.go': 'package shop\n',
+    'examples/main.go': 'package main\n',
+    'cmd/migrate/main.go': 'package main\n',
+    'cmd/server/main.go': 'package main\n',
+  },
+  'Rust library with programs': {
+    'Cargo.toml': '[package]\nname = "shop"\n',
+    'src/lib.rs': '',
+    'src/bin/import.rs': '',
+    'src/bin/web.rs': '',
+  },
+  'Go workspace, with C and files that it reads': {
+    'go.work': 'go 1.22\n\ntoolchain go1.23.4\n\nuse ./tools\nuse ./server\n',
+    'go.mod': 'module shop\n\nrequire github.com/mattn/go-sqlite3 v1.14.24\n',
+    'tools/main.go': 'package main\n',
+    'server/main.go': 'package main\n',
+    'templates/index.html': '',
+    'static/site.css': '',
+    '.gitignore': '/static/\n',
+  },
+  'Rust workspace that needs OpenSSL': {
+    'Cargo.toml': '[workspace]\nmembers = ["crates/*"]\n',
+    'Cargo.lock': 'name = "openssl-sys"\n',
+    'crates/cli/src/main.rs': '',
+    'crates/server/Cargo.toml': '[package]\nauthors = ["a"]\nname = "shop-server"\n\n[dependencies]\nname = "x"\n',
+    'crates/server/src/main.rs': '',
+  },
   Rust: { 'Cargo.toml': '[package]\nname = "shop"\n', 'Cargo.lock': '', 'src/main.rs': 'bind("0.0.0.0:3030")\n' },
   'Java with Maven': { 'pom.xml': '<java.version>21</java.version>', mvnw: '' },
   'Java with Gradle': { 'build.gradle.kts': 'JavaLanguageVersion.of(17)' },
+  'Java with Spring and several modules': {
+    'pom.xml': '<modules><module>web</module></modules><java.version>1.8</java.version>',
+    'web/pom.xml': '<artifactId>spring-boot-maven-plugin</artifactId>',
+  },
+  'Java with Quarkus': { 'pom.xml': '<groupId>io.quarkus</groupId><maven.compiler.release>22</maven.compiler.release>' },
+  'Java with a Gradle application in a project of its own': {
+    'settings.gradle.kts': 'include("app")',
+    gradlew: '',
+    'app/build.gradle.kts': 'plugins { application }\nkotlin { jvmToolchain(25) }\n',
+  },
+  'PHP with Laravel': {
+    'composer.json': '{"require": {"php": "^8.2", "ext-gd": "*", "ext-mbstring": "*"}}',
+    'composer.lock': '',
+    artisan: '',
+    'public/index.php': '',
+    'package.json': '{"scripts": {"build": "vite build", "dev": "vite"}}',
+    'package-lock.json': '',
+  },
   'PHP with Composer': { 'composer.json': '{"require": {"php": "^8.3"}}', 'composer.lock': '', 'public/index.php': '' },
   PHP: { 'index.php': '' },
   Ruby: { Gemfile: 'ruby "3.3.1"\n', 'Gemfile.lock': '', 'config.ru': '' },
+  'Ruby on Rails': {
+    Gemfile: 'gem "rails"\ngem "pg"\ngem "propshaft"\n',
+    'Gemfile.lock': '    puma (6.4.2)\n',
+    '.ruby-version': 'ruby-3.3.6\n',
+    'bin/rails': '',
+    'config.ru': '',
+    'package.json': '{"scripts": {"build": "esbuild"}}',
+    'yarn.lock': '',
+  },
+  'Ruby with Puma': { Gemfile: 'ruby "~> 3.2"\ngem "sinatra"\ngem "puma"\n', 'config.ru': '' },
   'static files': { 'index.html': '<!doctype html>' },
 };
 
@@ -61,6 +118,18 @@ test('each kind of folder gets its Dockerfile', async () => {
     expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\n/);
   }
   await expect(written.join('\n')).toMatchFileSnapshot('./dockerfiles.txt');
+});
+
+test('Symfony keeps the .env without which it does not start; secrets are in others', async () => {
+  const files = { 'composer.json': '{"require": {"symfony/framework-bundle": "^7"}}', 'public/index.php': '' };
+  const found = await detect(folder(files));
+  expect(found).not.toBeNull();
+  if (found !== null) expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
+});
+
+test('a word of the start command keeps its commas', async () => {
+  const found = await detect(folder({ 'package.json': '{"scripts": {"start": "node server.js --hosts=a,b"}}' }));
+  expect(found === null ? '' : dockerfileFor(found)).toContain('CMD ["node", "server.js", "--hosts=a,b"]');
 });
 
 test('a folder of no known kind is told apart', async () => {

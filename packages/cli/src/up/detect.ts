@@ -1,7 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Detected, Folder, Language } from './detected.ts';
+import { go, rust } from './compiled.ts';
+import type { Detected, Finder, Folder, Language } from './detected.ts';
+import { java } from './java.ts';
 import { findNode } from './node.ts';
+import { php, ruby } from './scripted.ts';
 
 export type { Detected, Folder, Language } from './detected.ts';
 
@@ -21,6 +24,8 @@ const usualPorts: Readonly<Record<Language, number>> = {
   'static files': 8080,
 };
 const largestFile = 200_000;
+/** Lock files are generated, and longer than what people write. */
+const largestLock = 5_000_000;
 const mostFiles = 300;
 const leftOut = new Set(['node_modules', 'vendor', 'target', 'dist', 'build', 'venv', '__pycache__', 'test', 'tests']);
 
@@ -30,7 +35,8 @@ export function openFolder(root: string): Folder {
     read: async (name) => {
       const file = path.join(root, name);
       const found = await stat(file).catch(() => null);
-      return found === null || !found.isFile() || found.size > largestFile ? null : readFile(file, 'utf8');
+      const most = /\.lock$|modules\.txt$/.test(name) ? largestLock : largestFile;
+      return found === null || !found.isFile() || found.size > most ? null : readFile(file, 'utf8');
     },
     list: async () => {
       const names: string[] = [];
@@ -49,12 +55,11 @@ export function openFolder(root: string): Folder {
   };
 }
 
-type Finder = (folder: Folder, names: readonly string[]) => Promise<Omit<Detected, 'port' | 'portFrom'> | null>;
-
 /** Returns what kind of program is in the folder; null if it is none that is known. */
 export async function detect(folder: Folder): Promise<Detected | null> {
   const names = await folder.list();
-  for (const find of [findNode, python, go, rust, java, php, ruby, pages]) {
+  // Servers in other languages often have scripts of Node.js that only build their pages.
+  for (const find of [nodeProgram, python, go, rust, java, php, ruby, findNode, pages]) {
     const found = await find(folder, names);
     if (found === null) continue;
     // The web server of these listens on its own port.
@@ -64,6 +69,11 @@ export async function detect(folder: Folder): Promise<Detected | null> {
   }
   return null;
 }
+
+const nodeProgram: Finder = async (folder, names) => {
+  const found = await findNode(folder, names);
+  return found === null || found.facts['output'] !== undefined ? null : found;
+};
 
 const python: Finder = async (folder, names) => {
   const because = ['pyproject.toml', 'requirements.txt', 'Pipfile', 'manage.py', 'main.py', 'app.py'].find((name) =>
@@ -116,65 +126,6 @@ async function pythonStart(folder: Folder, names: readonly string[]): Promise<{ 
   const file = ['main.py', 'app.py', 'server.py', 'src/main.py'].find((name) => names.includes(name));
   return file === undefined ? null : { start: `python ${file}`, server: '' };
 }
-
-const go: Finder = async (folder, names) => {
-  const text = await folder.read('go.mod');
-  if (text === null) return null;
-  const command = names.find((name) => /^cmd\/[^/]+\/main\.go$/.test(name));
-  const main = names.includes('main.go') || command === undefined ? '.' : `./${path.posix.dirname(command)}`;
-  const facts = { main, hasSum: String(names.includes('go.sum')) };
-  return { language: 'Go', because: 'go.mod', version: /^go (\d+\.\d+)/m.exec(text)?.[1] ?? null, facts };
-};
-
-const rust: Finder = async (folder, names) => {
-  const text = await folder.read('Cargo.toml');
-  if (text === null) return null;
-  const binary =
-    /\[\[bin\]\][^[]*?\bname\s*=\s*"([^"]+)"/.exec(text)?.[1] ?? /\[package\][^[]*?\bname\s*=\s*"([^"]+)"/.exec(text)?.[1];
-  if (binary === undefined) return null;
-  const facts = { binary, locked: names.includes('Cargo.lock') ? ' --locked' : '' };
-  return { language: 'Rust', because: 'Cargo.toml', version: /\brust-version\s*=\s*"([\d.]+)"/.exec(text)?.[1] ?? null, facts };
-};
-
-const java: Finder = async (folder, names) => {
-  const because = ['pom.xml', 'build.gradle.kts', 'build.gradle'].find((name) => names.includes(name));
-  if (because === undefined) return null;
-  const text = (await folder.read(because)) ?? '';
-  const version =
-    /<(?:java\.version|maven\.compiler\.release)>(\d+)</.exec(text)?.[1] ??
-    /(?:JavaLanguageVersion\.of\(|VERSION_)(\d+)/.exec(text)?.[1];
-  const tool = because === 'pom.xml' ? 'maven' : 'gradle';
-  const hasWrapper = names.includes(tool === 'maven' ? 'mvnw' : 'gradlew');
-  return { language: 'Java', because, version: version ?? null, facts: { tool, hasWrapper: String(hasWrapper) } };
-};
-
-const php: Finder = async (folder, names) => {
-  const because = ['composer.json', 'index.php', 'public/index.php'].find((name) => names.includes(name));
-  if (because === undefined) return null;
-  const text = (await folder.read('composer.json')) ?? '';
-  const facts = {
-    root: names.includes('public/index.php') ? 'public' : '',
-    composer: names.includes('composer.json') ? `composer.json${names.includes('composer.lock') ? ' composer.lock' : ''}` : '',
-  };
-  return { language: 'PHP', because, version: /"php"\s*:\s*"[^\d]*(\d+\.\d+)/.exec(text)?.[1] ?? null, facts };
-};
-
-const ruby: Finder = async (folder, names) => {
-  const text = await folder.read('Gemfile');
-  if (text === null) return null;
-  const version = (await folder.read('.ruby-version')) ?? /^ruby ["'](\d+\.\d+)/m.exec(text)?.[1] ?? '';
-  const start = names.includes('bin/rails')
-    ? 'bin/rails server --binding 0.0.0.0 --port $PORT'
-    : names.includes('config.ru')
-      ? 'bundle exec rackup --host 0.0.0.0 --port $PORT'
-      : names.find((name) => ['app.rb', 'server.rb', 'main.rb'].includes(name));
-  if (start === undefined) return null;
-  const facts = {
-    start: start.endsWith('.rb') ? `bundle exec ruby ${start}` : start,
-    hasLock: String(names.includes('Gemfile.lock')),
-  };
-  return { language: 'Ruby', because: 'Gemfile', version: /\d+\.\d+/.exec(version)?.[0] ?? null, facts };
-};
 
 const pages: Finder = (_folder, names) => {
   const because = ['index.html', 'public/index.html'].find((name) => names.includes(name));

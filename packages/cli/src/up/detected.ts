@@ -21,3 +21,6 @@ export interface Detected {
   /** Facts that only one language has. */
   readonly facts: Readonly<Record<string, string>>;
 }
+
+/** Returns the program of a folder, if it is of one kind; otherwise null. */
+export type Finder = (folder: Folder, names: readonly string[]) => Promise<Omit<Detected, 'port' | 'portFrom'> | null>;

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { CliError, codeOf } from '../errors.ts';
 
 export interface GitRun {
@@ -29,6 +28,8 @@ export function runGit(
   for (const name of inherited) delete env[name];
   // Messages are compared, and git must never ask on the terminal.
   Object.assign(env, { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' }, environment);
+  // Commands that send no folder need not load the module.
+  const { spawn } = process.getBuiltinModule('node:child_process');
   return new Promise((resolve, reject) => {
     const child = spawn('git', words, { cwd: folder, env, ...(signal && { signal }) });
     let [out, err] = ['', ''];

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ignoreRules } from './ignore.ts';
 import { Snapshots } from './snapshot.ts';
 
@@ -81,6 +81,49 @@ test('what somebody else pushed in between stays in the history', async () => {
   expect(git(remote, 'rev-parse', 'main').trim()).toBe(commit);
   expect(git(remote, 'log', '--format=%s', 'main').split('\n')).toContain('theirs');
   expect(filesOf(commit)).not.toContain('theirs.js');
+});
+
+test('who leaves during the deployment has sent the files', async () => {
+  // The hook lasts as long as a deployment.
+  const release = path.join(root, 'release');
+  const hook = path.join(remote, 'hooks/post-receive');
+  await mkdir(path.dirname(hook), { recursive: true });
+  await writeFile(hook, `#!/bin/sh\necho Deploying >&2\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`, { mode: 0o755 });
+  await write('server.js', 'changed for a deployment');
+  const snapshots = open();
+  const snapshot = await snapshots.take();
+  expect(snapshot.changedFiles).toBe(1);
+  const leave = new AbortController();
+  let pushing: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => {
+    const onTalk = (text: string): void => {
+      if (text.includes('Deploying')) resolve();
+    };
+    pushing = snapshots.push(snapshot, { ...target(), signal: leave.signal, onTalk }).catch(() => undefined);
+  });
+  await snapshots.rememberPushed();
+  leave.abort();
+  await pushing;
+  await writeFile(release, '');
+  await rm(hook);
+  expect((await open().take()).changedFiles).toBe(0);
+  expect(await open().isLatest(target())).toBe(true);
+});
+
+test('a large file is sent whole when it changes: the server has little memory for a difference', async () => {
+  const mebibyte = 1024 * 1024;
+  git(remote, 'config', 'core.bigFileThreshold', '16m');
+  vi.stubEnv('GIT_ALLOC_LIMIT', String(18 * mebibyte));
+  try {
+    for (const last of ['a', 'b']) {
+      await write('large', 'x'.repeat(20 * mebibyte) + last);
+      const sent = await open().push(await open().take(), target());
+      expect(git(remote, 'rev-parse', 'main').trim()).toBe(sent);
+    }
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(path.join(folder, 'large'));
+  }
 });
 
 test('a file that usually has secrets is named, until a rule leaves it out', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CliError, codeOf } from '../errors.ts';
@@ -26,8 +25,12 @@ export interface Snapshot {
 export class Snapshots {
   readonly #folder: string;
   readonly #repository: string;
+  /** The commit that is or was pushed last. */
+  #pushed: string | null = null;
 
   constructor(folder: string, cacheFolder: string, server: string) {
+    // Commands that send no folder need not load the module.
+    const { createHash } = process.getBuiltinModule('node:crypto');
     const name = createHash('sha256').update(`${server}\n${folder}`).digest('hex').slice(0, 24);
     this.#folder = folder;
     this.#repository = path.join(cacheFolder, `${name}.git`);
@@ -93,7 +96,16 @@ export class Snapshots {
     return this.#remember(next);
   }
 
+  /**
+   * Remembers the commit that is being pushed as sent. A push lasts until the deployment has ended, and its caller may
+   * leave before. If the commit has not arrived after all, `isLatest` says so.
+   */
+  async rememberPushed(): Promise<void> {
+    if (this.#pushed !== null) await this.#remember(this.#pushed);
+  }
+
   #push(commit: string, target: Target): Promise<GitEnded> {
+    this.#pushed = commit;
     const words = ['push', '--progress', target.url, `${commit}:refs/heads/${target.branch}`];
     return this.#run(words, {
       environment: withToken(target),
@@ -151,7 +163,9 @@ export class Snapshots {
   }
 
   #place(): string[] {
-    return ['--git-dir', this.#repository, '--work-tree', this.#folder, '-c', 'core.bare=false', '-c', 'core.autocrlf=false'];
+    // Larger files are sent whole: the server has little memory for a difference.
+    const settings = ['core.bare=false', 'core.autocrlf=false', 'core.bigFileThreshold=16m'];
+    return ['--git-dir', this.#repository, '--work-tree', this.#folder, ...settings.flatMap((setting) => ['-c', setting])];
   }
 
   #options(options: Partial<GitRun>): GitRun {

@@ -2,7 +2,7 @@ import { applyTheme } from '../theme.ts';
 import { element } from './element.ts';
 import { setUpFinder } from './finder.ts';
 import { navigateInPlace } from './navigate.ts';
-import { setUpTrial } from './trial.ts';
+import { endTrial, setUpTrial } from './trial.ts';
 import './reference.css';
 
 const icon = new URL('../icon.svg', import.meta.url);
@@ -17,6 +17,7 @@ function showContents(): void {
 
 /** Adds to a page of the server what needs a script. */
 function enhance(): void {
+  endTrial();
   showContents();
   const form = document.querySelector<HTMLFormElement>('form.try');
   if (form !== null) setUpTrial(form);

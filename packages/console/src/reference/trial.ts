@@ -7,6 +7,14 @@ const entered = new Map<string, string>();
 /** Characters of an answer that are shown; streams and logs may be endless. */
 const mostShown = 200_000;
 
+/** The trial whose answer is being received. */
+let running: AbortController | undefined;
+
+/** Ends the trial of the page that is left: its stream would keep one of the few connections of the browser. */
+export function endTrial(): void {
+  running?.abort();
+}
+
 /** Shows the form of an operation and sends it to this server. */
 export function setUpTrial(form: HTMLFormElement): void {
   form.hidden = false;
@@ -64,7 +72,7 @@ async function send(form: HTMLFormElement): Promise<void> {
   const text = element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Body of the answer' });
   const box = element('div', { class: 'code', hidden: true }, text);
   output.replaceChildren(head, box);
-  const ending = new AbortController();
+  const ending = (running = new AbortController());
   const end = (): void => ending.abort();
   stop.hidden = false;
   submit.disabled = true;

@@ -34,8 +34,8 @@ export const listEnvironmentDeploymentHistory = operation({
   tag: 'Environment',
   summary: 'List the deployments of an environment, older form',
   description: `
-    Returns up to twenty deployments, newest first, with fewer fields than the second version; \`startId\` continues
-    after the last one read. Prefer the second version.
+    Returns up to twenty deployments, newest first, with fewer fields than the path with \`V2\`, which you should
+    prefer. \`startId\` continues after the last one read.
   `,
   scope: 'READ',
   target: 'environment',

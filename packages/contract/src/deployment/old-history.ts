@@ -10,7 +10,7 @@ export const oldHistoryEntry = {
   name: Type.Optional(about('The name of the service.', Type.String())),
 };
 export const oldHistoryQuery = Type.Partial(
-  Type.Object({ startId: about('The last record that was read: those before it are returned.', Uuid) }),
+  Type.Object({ startId: about('The `id` of the last record that was read; older ones are returned.', Uuid) }),
 );
 export const oldHistoryPage = {
   page: about('The number of this page, from 1.', Type.Integer()),

@@ -26,8 +26,8 @@ export const cancelDeploymentRequest = operation({
   tag: 'Deployment queue',
   summary: 'Withdraw a waiting request',
   description: `
-    Removes a request from the queue before it begins; nothing was changed by it. To end one that has begun, cancel
-    the deployment of the environment.
+    Removes a request, with all that was merged into it, from the queue before it begins: nothing is deployed or deleted.
+    A tag or version that the request has configured stays.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -51,8 +51,8 @@ function restrictions<const K extends Kind>(kind: K) {
       tag,
       summary: `List the restrictions of ${kind.one}`,
       description: `
-        Returns which changed paths trigger an automatic deployment. Without restrictions, the files below
-        \`root_path\` of the service count.
+        Returns which changed paths trigger an automatic deployment. Without one of the mode MATCH, the
+        files below \`root_path\` of the service count.
       `,
       scope: 'READ',
       target: 'service',
@@ -108,8 +108,8 @@ function restrictions<const K extends Kind>(kind: K) {
       tag,
       summary: `Delete a restriction of ${kind.one}`,
       description: `
-        Removes a restriction, from the next push on. Without any left, the files below \`root_path\` of the service
-        count again. Nothing is deployed.
+        Removes a restriction, from the next push on. Without one of the mode MATCH, the files below
+        \`root_path\` of the service count. Nothing is deployed.
       `,
       scope: 'WRITE',
       target: 'service',

@@ -47,8 +47,8 @@ export const listEnvironmentDeploymentStage = operation({
   tag,
   summary: 'List the deployment stages of an environment',
   description: `
-    Returns the stages in the order in which they are deployed, each with its services. A new environment has a
-    stage for each type of service.
+    Returns the stages in the order in which they are deployed, each with its services. A new environment has four: for
+    databases and Terraform, for jobs, for containers and Helm charts, for applications.
   `,
   scope: 'READ',
   target: 'environment',
@@ -128,7 +128,7 @@ export const deleteDeploymentStage = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`STAGE_NOT_EMPTY\` (400) | It holds services, or is the last one. | Move its services to another stage. |
+    | \`STAGE_NOT_EMPTY\` (400) | It holds services, or is the last one. | Move its services to another stage; keep the last. |
   `,
   scope: 'WRITE',
   target: 'deploymentStage',
@@ -146,7 +146,7 @@ export const moveBeforeDeploymentStage = operation({
   summary: 'Move a deployment stage before another',
   description: `
     Puts the stage right before the other one of the same environment, and returns all stages in their new order.
-    Later deployments follow it.
+    Later deployments use it.
   `,
   scope: 'WRITE',
   target: 'deploymentStage',
@@ -164,7 +164,7 @@ export const moveAfterDeploymentStage = operation({
   summary: 'Move a deployment stage after another',
   description: `
     Puts the stage right after the other one of the same environment, and returns all stages in their new order.
-    Later deployments follow it.
+    Later deployments use it.
   `,
   scope: 'WRITE',
   target: 'deploymentStage',

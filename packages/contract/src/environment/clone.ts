@@ -12,15 +12,16 @@ export const cloneEnvironment = operation({
   tag: 'Environment',
   summary: 'Clone an environment',
   description: `
-    Copies the environment with stages, services, variables and secrets. Data and custom domains are not copied, and
-    nothing is deployed. Copies of databases have the same credentials, and other hosts.
+    Copies the environment with stages, services, variables, secrets and deployment rule. Data and custom domains are
+    not copied, taken public ports become the next free ones, and nothing is deployed. Copies of databases have
+    the same credentials, and other hosts.
 
-    Services keep \`auto_deploy\`: once the copy is deployed, a push deploys both. Switch it off before, if that is
-    not what you want.
+    Services keep \`auto_deploy\`: once the copy is deployed, a push deploys both.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NAME_TAKEN\` (409) | An environment of the project has the name. | Choose another name. |
+    | \`NAME_TAKEN\` (409) | An environment of the project has the name; case does not matter. | Choose another name. |
+    | \`INVALID_REFERENCE\` (400) | An alias or override needs a variable that the other project lacks. | Create it there. |
   `,
   scope: 'WRITE',
   target: 'environment',
@@ -31,7 +32,7 @@ export const cloneEnvironment = operation({
       cluster_id: Type.Optional(about('Its cluster; by default that of the original.', Nullable(Uuid))),
       mode: Type.Optional(about('Its mode; by default that of the original.', Nullable(Words(environmentModes)))),
       apply_deployment_rule: Type.Optional(
-        about('Whether it copies a matching rule of the project.', Nullable(Type.Boolean({ default: false }))),
+        about('true: its rule is the matching one of the project instead.', Nullable(Type.Boolean({ default: false }))),
       ),
       project_id: Type.Optional(about('Its project; by default that of the original.', Nullable(Uuid))),
     }),

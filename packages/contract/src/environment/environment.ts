@@ -24,7 +24,7 @@ export const Environment = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
-    updated_at: Type.Optional(about('When it was last edited. Changes of its services do not count.', DateTime)),
+    updated_at: Type.Optional(about('When the record itself was last edited.', DateTime)),
     name: about('The name, unique in the project without regard to case.', Type.String()),
     organization: about('The organization that owns it.', Reference),
     project: about('The project of the environment.', Reference),
@@ -74,12 +74,11 @@ export const createEnvironment = operation({
   summary: 'Create an environment',
   description: `
     Creates an empty environment on a cluster: add services, then deploy. It copies the first matching deployment
-    rule of the project.
+    rule of the project. On a cluster that is only recorded, it cannot be deployed.
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`NAME_TAKEN\` (409) | An environment of the project has the name; case does not matter. | Choose another name. |
-    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Use another cluster. |
   `,
   scope: 'WRITE',
   target: 'project',
@@ -179,7 +178,7 @@ export const getEnvironmentStatus = operation({
   summary: 'Read the status of an environment',
   description: `
     Returns the state of the environment as a whole. To wait for a deployment, read until \`last_deployment_state\` is
-    an end: DEPLOYED, STOPPED, RESTARTED, CANCELED, or one with ERROR.
+    an end: DEPLOYED, STOPPED, RESTARTED, DELETED, CANCELED, or one with ERROR.
   `,
   scope: 'READ',
   target: 'environment',
@@ -205,7 +204,7 @@ export const getEnvironmentStatuses = operation({
   response: Named(
     'EnvironmentStatuses',
     Type.Object({
-      environment: about('The environment as a whole.', EnvironmentStatus),
+      environment: EnvironmentStatus,
       applications: about('The statuses of the applications.', statuses),
       containers: about('The statuses of the containers.', statuses),
       jobs: about('The statuses of the jobs.', statuses),
@@ -243,10 +242,7 @@ export const listServicesByEnvironmentId = operation({
 
 const planOrStatus = Named(
   'EnvironmentStatusOrPlan',
-  Type.Intersect([
-    EnvironmentStatus,
-    Type.Partial(Type.Object({ plan: about('What would be done; only with `dry_run`.', DeploymentPlan) })),
-  ]),
+  Type.Intersect([EnvironmentStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
   'The status; for a dry run also the plan.',
 );
 
@@ -292,8 +288,9 @@ export const redeployEnvironment = operation({
   tag,
   summary: 'Redeploy an environment',
   description: `
-    Deploys all services that are not skipped again, at the commits that are deployed, with the current
-    configuration and variables. \`dry_run\` only returns the plan.
+    Deploys all services that are not skipped again, at the deployed commits or configured versions, with the current
+    configuration and variables. Those that are unchanged stay as they are; lifecycle jobs run \`on_start\` again. The
+    request waits for its turn. \`dry_run\` only returns the plan.
   `,
   scope: 'DEPLOY',
   target: 'environment',
@@ -311,7 +308,8 @@ export const stopEnvironment = operation({
   summary: 'Stop an environment',
   description: `
     Stops all services that are not skipped, in the reverse order of the stages; volumes and configuration stay.
-    Deploy to start again. \`dry_run\` only returns the plan.
+    Lifecycle jobs run \`on_stop\`. Deploy to start again. The request waits for its turn. \`dry_run\` only returns the
+    plan.
   `,
   scope: 'DEPLOY',
   target: 'environment',
@@ -328,8 +326,9 @@ export const cancelEnvironmentDeployment = operation({
   tag,
   summary: 'Cancel the deployment of an environment',
   description: `
-    Cancels the deployment that runs: services that have not begun stay as they were, and running steps are undone
-    where that is possible. Waiting requests stay in the queue. The answer comes at once, with CANCELING.
+    Cancels the deployment that runs: services in progress return to their former release, those that are done or have
+    not begun stay as they are. Waiting requests stay in the queue. The answer comes at once, with CANCELING. A running
+    job is awaited unless \`force_cancel\` kills it, also in a second request.
 
     | Code | Cause | Remedy |
     |---|---|---|

@@ -4,7 +4,7 @@ import { operation } from '../operation.ts';
 import { Link } from '../service/parts.ts';
 import { about, DateTime, enumeration, List, Named, Nullable, Reference, Uuid, Words } from '../shape.ts';
 import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
-import { environmentModes, serviceStates, serviceTypes, stageStatuses, stepStatuses } from '../shared/words.ts';
+import { environmentModes, jobTypes, serviceStates, serviceTypes, stageStatuses, stepStatuses } from '../shared/words.ts';
 
 const tag = 'Environment';
 const at = '/environment/{environmentId}' as const;
@@ -74,12 +74,7 @@ export const listServicesByOrganizationId = operation({
         environment_id: about('The environment of the service.', Uuid),
         environment_name: about('The name of the environment.', Type.String()),
         cluster_id: about('The cluster of the service.', Uuid),
-        job_type: Type.Optional(
-          about(
-            'Present for jobs only.',
-            Words({ CRON: 'It runs at times.', LIFECYCLE: 'It runs at events of its environment.' }),
-          ),
-        ),
+        job_type: Type.Optional(about('Present for jobs only.', Words(jobTypes))),
       }),
       'A service, with the names of where it is.',
     ),
@@ -147,8 +142,8 @@ export const getProjectEnvironmentsStatus = operation({
   tag,
   summary: 'Read the statuses of the environments',
   description: `
-    Returns the status of each environment of the project, oldest first. One request for all is cheaper than one for
-    each environment.
+    Returns the status of each environment of the project, oldest first. One request is cheaper than one for each
+    environment.
   `,
   scope: 'READ',
   target: 'project',
@@ -179,32 +174,26 @@ export const getProjectEnvironmentsOverview = operation({
         updated_at: about('When it was last edited.', DateTime),
         name: about('The name of the environment.', Type.String()),
         mode: Words(environmentModes),
-        cluster: about(
-          'The cluster on which it runs.',
-          Named(
-            'EnvironmentOverviewCluster',
-            Type.Object({
-              id: about('Identifies it; it never changes.', Uuid),
-              name: about('The name of the cluster.', Type.String()),
-              cloud_provider: Words(cloudProviders),
-              is_demo: about('Whether it is the cluster `Local`.', Type.Boolean()),
-            }),
-            'The cluster of an environment.',
-          ),
+        cluster: Named(
+          'EnvironmentOverviewCluster',
+          Type.Object({
+            id: about('Identifies it; it never changes.', Uuid),
+            name: about('The name of the cluster.', Type.String()),
+            cloud_provider: Words(cloudProviders),
+            is_demo: about('Whether it is the cluster `Local`.', Type.Boolean()),
+          }),
+          'The cluster of an environment.',
         ),
-        services_overview: about(
-          'How many services it has.',
-          Named(
-            'ServicesOverview',
-            Type.Object({
-              service_count: about('How many services it has.', Type.Integer()),
-              managed_by: about(
-                'What manages them; always SERVICE.',
-                Words({ SERVICE: 'Davit itself.', ARGOCD: 'Argo CD; not supported.', MIXED: 'Both of them; not supported.' }),
-              ),
-            }),
-            'The number of services.',
-          ),
+        services_overview: Named(
+          'ServicesOverview',
+          Type.Object({
+            service_count: about('How many services it has.', Type.Integer()),
+            managed_by: about(
+              'What manages them; always SERVICE.',
+              Words({ SERVICE: 'Davit itself.', ARGOCD: 'Argo CD; not supported.', MIXED: 'Both of them; not supported.' }),
+            ),
+          }),
+          'The number of services.',
         ),
         deployment_status: Type.Optional(about('The status of the environment.', Nullable(EnvironmentStatus))),
       }),
@@ -253,8 +242,8 @@ export const getEnvironmentStatusesWithStages = operation({
   tag,
   summary: 'Read the statuses by stage',
   description: `
-    Returns the status of the environment, and its stages in their order with the statuses of their services and how
-    long each took.
+    Returns the status of the environment, and its stages in their order, each with the statuses of its services. The
+    progress is that of the running deployment, else of the next, else of the last one.
   `,
   scope: 'READ',
   target: 'environment',
@@ -262,7 +251,7 @@ export const getEnvironmentStatusesWithStages = operation({
   response: Named(
     'EnvironmentStatusesWithStages',
     Type.Object({
-      environment: about('The environment as a whole.', EnvironmentStatus),
+      environment: EnvironmentStatus,
       stages: about(
         'The stages, in their order.',
         Type.Array(
@@ -275,10 +264,10 @@ export const getEnvironmentStatusesWithStages = operation({
                   id: about('The `id` of the stage.', Uuid),
                   name: about('The name of the stage.', Type.String()),
                   description: about('What it is for; may be empty.', Type.String()),
-                  status: Type.Optional(about('How far it is. Absent: it was not part.', Words(stageStatuses))),
-                  steps: Type.Optional(about('How long it took. Absent: it was not part.', StageSteps)),
+                  status: Type.Optional(about('How far it is. Absent: there was no deployment.', Words(stageStatuses))),
+                  steps: Type.Optional(about('How long it took. Absent: it was not part of it.', StageSteps)),
                 }),
-                'A stage of the latest deployment.',
+                'A stage with its progress in a deployment.',
               ),
               applications: about('The statuses of the applications.', statuses),
               containers: about('The statuses of the containers.', statuses),
@@ -304,8 +293,8 @@ export const listEnvironmentServicesLinks = operation({
   tag,
   summary: 'List the addresses of an environment',
   description: `
-    Returns the addresses at which the services of the environment answer, custom domains included. Ports that are
-    not public have none.
+    Returns the addresses of the public ports of all services, custom domains included. Of a service that was never
+    deployed they are those of the configuration, where nothing answers yet.
   `,
   scope: 'READ',
   target: 'environment',

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, Named, Nullable, Uuid, Words } from '../shape.ts';
 import { DeployedEnvironmentAsService, EnvironmentStatus } from '../shared/deployment.ts';
+import { terraformActions } from '../shared/words.ts';
 
 /*
  * Actions on several services of an environment. One deployment covers all of them; the request is refused as a whole
@@ -98,18 +99,7 @@ const DeployAllRequest = Named(
           Type.Object({
             id: Type.Optional(about('The `id` of the configuration; required.', Nullable(Uuid))),
             git_commit_id: about('A commit; by default the newest of the branch.', commit),
-            action: Type.Optional(
-              about(
-                'What to do instead of an apply.',
-                Nullable(
-                  Words({
-                    PLAN: 'Only plan; the log shows the result.',
-                    FORCE_UNLOCK: 'Remove a lock that a killed run left.',
-                    MIGRATE_STATE: 'Move the state to the current backend.',
-                  }),
-                ),
-              ),
-            ),
+            action: Type.Optional(about('What to do instead of an apply.', Nullable(Words(terraformActions)))),
           }),
           'A Terraform configuration to deploy.',
         ),
@@ -126,8 +116,8 @@ export const deployAllServices = operation({
   tag,
   summary: 'Deploy some services of an environment',
   description: `
-    Deploys the named services in one deployment, stage by stage, each at its newest version or the given one.
-    Skipped services may be named too. If one id is wrong, nothing is deployed.
+    Deploys the named services in one deployment, stage by stage, each at its newest version or the given one. The
+    request waits for its turn. If one id is wrong or that of a skipped service, nothing is deployed.
   `,
   scope: 'DEPLOY',
   target: 'environment',
@@ -144,11 +134,12 @@ export const stopSelectedServices = operation({
   tag,
   summary: 'Stop some services of an environment',
   description: `
-    Stops the named services in one deployment; their volumes stay. If one id is wrong, nothing is stopped. The
-    answer is empty: read the status.
+    Stops the named services in one deployment; their volumes stay. If one id is wrong or that of a skipped service,
+    nothing is stopped. The answer is empty: read the status.
 
     | Code | Cause | Remedy |
     |---|---|---|
+    | \`NOT_SUPPORTED\` (400) | One of the services is a Terraform configuration. | Leave it out. |
     | \`NEVER_DEPLOYED\` (409) | One of the services was never deployed. | Leave it out. |
   `,
   scope: 'DEPLOY',
@@ -167,7 +158,7 @@ export const rebootServices = operation({
   summary: 'Restart some services of an environment',
   description: `
     Replaces the instances of the named services by new ones of the same releases, in one deployment. If one id is
-    wrong, nothing is restarted.
+    wrong or that of a skipped service, nothing is restarted.
 
     | Code | Cause | Remedy |
     |---|---|---|

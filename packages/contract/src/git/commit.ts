@@ -15,7 +15,7 @@ function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Qu
     summary: `List the commits of ${kind.one}`,
     description: `
       Returns the newest 100 commits of the branch, newest first. The list is empty if the service has no git
-      repository. It is read from the git host.
+      repository. It is read from the git host; \`SOURCE_NOT_USABLE\` (400) says why that failed.
     `,
     scope: 'READ',
     target: 'service',
@@ -30,8 +30,8 @@ const commitId = Type.String({ minLength: 7, maxLength: 40, pattern: '^[0-9a-fA-
 // A prefix of the commit id suffices for both parameters. `startId`: the newest commit in the list. `gitCommitId`: the
 // only commit in the list.
 const from = Optionals({
-  startId: about('The newest commit of the list; a prefix is enough.', commitId),
-  gitCommitId: about('The only commit of the list; a prefix is enough.', commitId),
+  startId: about('The first commit of the list, of the 100; a prefix is enough.', commitId),
+  gitCommitId: about('The only commit of the list, of the 100; a prefix is enough.', commitId),
 });
 
 export const listApplicationCommit = commits(kinds.APPLICATION, from);
@@ -70,8 +70,8 @@ export const listApplicationContributor = operation({
   tag: 'Application',
   summary: 'List the contributors of an application',
   description: `
-    Returns the authors of the newest 1,000 commits of the branch, one for each e-mail address. It is read from the
-    git repository.
+    Returns the authors of the newest 1,000 commits of the branch, one for each e-mail address. It is read from the git
+    host; \`SOURCE_NOT_USABLE\` (400) says why that failed.
   `,
   scope: 'READ',
   target: 'service',

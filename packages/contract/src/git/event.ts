@@ -98,7 +98,7 @@ export const listServiceGitEvents = operation({
   summary: 'List the git events of a service',
   description: `
     Returns pushes and pull requests of the repository of the service, newest first, with what each did for the
-    service or why it did nothing. They are kept for 30 days.
+    service or why it did nothing. They are kept for 30 days, at most 1,000 of each repository.
   `,
   scope: 'READ',
   target: 'service',
@@ -114,8 +114,8 @@ export const listOrganizationGitEvents = operation({
   tag,
   summary: 'List the git events of an organization',
   description: `
-    Returns pushes and pull requests of all repositories, newest first, with what each did for each service or why
-    it did nothing. They are kept for 30 days.
+    Returns the last 1,000 pushes and pull requests of all repositories, newest first, with what each did for each
+    service or why it did nothing. They are kept for 30 days.
   `,
   scope: 'READ',
   target: 'organization',
@@ -143,7 +143,7 @@ export const getServiceGitWebhookStatus = operation({
   summary: 'Check the git webhook of a service',
   description: `
     Returns whether pushes and pull requests arrive, by those that were received and, with a git token, by what the
-    git host says.
+    git host says now.
   `,
   scope: 'READ',
   target: 'service',
@@ -160,11 +160,12 @@ export const syncServiceGitWebhook = operation({
   summary: 'Set up the git webhook of a service',
   description: `
     Creates or repairs the webhook at the git host, with the git token of the service, which needs that right. A
-    repetition changes nothing.
+    repetition changes nothing. Without such a token, or at a GENERIC host, it only returns the status: enter the
+    webhook by hand.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`NOT_SUPPORTED\` (400) | The git host or token cannot do that. | Enter the webhook by hand. |
+    | \`NOT_SUPPORTED\` (400) | \`DAVIT_PUBLIC_URL\` is not set. | Ask the operator to set it. |
     | \`REMOTE_REFUSED\` (424) | The git host refuses the token. | Use a token with that right. |
     | \`REMOTE_UNREACHABLE\` (424) | The git host does not answer. | Try again later. |
   `,
@@ -180,17 +181,20 @@ export const createServiceGitWebhook = operation({
   method: 'POST',
   path: `${ofService}/gitWebhook`,
   tag,
-  summary: 'Read the address for a git webhook',
+  summary: 'Get the address for a git webhook',
   description: `
-    Returns address, secret and events to enter at the git host, and makes them at the first request. All services
-    of the organization from this repository share them.
+    Returns address, secret and events to enter at the git host. The first request makes them; later ones return the
+    same unless \`rotate\` replaces the secret. All services of the organization from this repository share
+    them.
   `,
   scope: 'WRITE',
   target: 'service',
   body: Named(
     'GitWebhookRequest',
     Type.Partial(
-      Type.Object({ rotate: about('Create a new secret; the old one stops working.', Type.Boolean({ default: false })) }),
+      Type.Object({
+        rotate: about('Create a new secret; deliveries with the former one are refused.', Type.Boolean({ default: false })),
+      }),
     ),
     'Whether to create a new secret.',
   ),

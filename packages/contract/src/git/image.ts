@@ -56,8 +56,9 @@ export const autoDeployContainerEnvironments = operation({
   tag: 'Container',
   summary: 'Deploy a new tag of an image',
   description: `
-    Deploys all running containers of the image that have \`auto_deploy\` at the tag, which becomes their configured
-    one. A build server calls this after a push. 404, with reasons, if there is nothing to deploy.
+    Deploys the containers of the image that have \`auto_deploy\` at the tag, which becomes their configured one: one
+    deployment for each environment. Stopped, skipped and never deployed ones stay as they are. A build server calls
+    this after a push. If there is nothing to deploy, the answer is 404, with reasons.
   `,
   scope: 'DEPLOY',
 });
@@ -70,7 +71,8 @@ export const previewContainerEnvironments = operation({
   summary: 'Create previews for a tag of an image',
   description: `
     Copies each environment with containers of the image that have \`auto_preview\`, and deploys the copies at the
-    tag. They are deleted a week after their last deployment, by default. 404, with reasons, if there is none.
+    tag. An existing preview of the tag is deployed again. Previews are deleted a week after their last deployment, by
+    default. If there is no such container, the answer is 404, with reasons.
   `,
   scope: 'WRITE',
   event: 'CLONE',
@@ -83,8 +85,9 @@ export const autoDeployJobEnvironments = operation({
   tag: 'Job',
   summary: 'Deploy a new tag of an image of jobs',
   description: `
-    Deploys all jobs of the image that have \`auto_deploy\` and are deployed, at the tag, which becomes their
-    configured one. 404, with reasons, if there is nothing to deploy.
+    Deploys the jobs of the image that have \`auto_deploy\` at the tag, which becomes their configured one: one
+    deployment for each environment. Stopped, skipped and never deployed ones stay as they are. If there is nothing
+    to deploy, the answer is 404, with reasons.
   `,
   scope: 'DEPLOY',
 });

@@ -7,17 +7,14 @@ export const Project = Named(
   Type.Object({
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
-    updated_at: Type.Optional(about('When it was last edited. Changes of its environments do not count.', DateTime)),
-    name: about('The name of the project, unique in its organization without regard to case.', Type.String()),
-    description: Type.Optional(about('What it is for, in your own words; may be empty.', Type.String())),
+    updated_at: Type.Optional(about('When the record itself was last edited.', DateTime)),
+    name: about('Its name, unique in the organization without regard to case.', Type.String()),
+    description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     associated_environments_count: about('How many environments it has. Only a project with 0 can be deleted.', Type.Integer()),
-    organization: about('The organization that owns it, for good.', Reference),
+    organization: about('The organization that owns it.', Reference),
   }),
-  `A group of environments, usually those of one product: its production, its staging, its previews. Its variables
-  reach every service in it.`,
+  'A group of environments, usually those of one product. Its variables reach every service in it.',
 );
-
-const nameRules = 'No other project of the organization may have it; case does not matter.';
 
 const tag = 'Project';
 
@@ -59,8 +56,8 @@ export const createProject = operation({
   body: Named(
     'ProjectRequest',
     Type.Object({
-      name: about(`Its name. ${nameRules}`, Name),
-      description: Type.Optional(about('What it is for, in your own words; null: empty.', Nullable(Text))),
+      name: about('Its name, unique in the organization without regard to case.', Name),
+      description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     }),
     'A project to create.',
   ),
@@ -107,8 +104,8 @@ export const editProject = operation({
   body: Named(
     'ProjectEditRequest',
     Type.Object({
-      name: Type.Optional(about(`Its new name. ${nameRules}`, Name)),
-      description: Type.Optional(about('What it is for; null removes the description.', Nullable(Text))),
+      name: Type.Optional(about('Its new name, unique in the organization without regard to case.', Name)),
+      description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     }),
     'The fields of a project to change.',
   ),

@@ -259,7 +259,7 @@ export const getDefaultTerraformAdvancedSettings = operation({
   summary: 'Read the default settings of Terraform',
   description: `
     Returns the advanced settings of a new Terraform configuration: the defaults of this installation. It does not
-    depend on any organization.
+    depend on who asks, nor on any organization.
   `,
   response: terraformSettings.all,
   ...defaults,

@@ -22,7 +22,7 @@ export const Application = Named(
     name: about('Its name, unique in the environment without regard to case.', Type.String()),
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     // Only the application's own type, so that clients can distinguish the records of several types.
-    service_type: about('Always APPLICATION; it tells records of several types apart.', Words(['APPLICATION'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['APPLICATION'] as const)),
     autoscaling: Type.Optional(about('Scaling by events. Absent: by CPU and memory.', Autoscaling)),
     icon_uri: about('The icon of the service.', Type.String()),
     build_mode: Type.Optional(about('How it is built; DOCKER is the only way.', Words(['DOCKER'] as const))),
@@ -65,7 +65,7 @@ const buildFields = {
 export const ApplicationRequest = Named(
   'ApplicationRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     git_repository: GitRepositoryRequest,
     ...buildFields,
     ...processFields,
@@ -75,7 +75,7 @@ export const ApplicationRequest = Named(
 const ApplicationEditRequest = Named(
   'ApplicationEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     git_repository: Type.Optional(about('Where its source is; null has no effect.', Nullable(GitRepositoryRequest))),
     ...buildFields,
     ...processFields,

@@ -25,7 +25,7 @@ const ScalerRequest = Named(
       Type.String({ minLength: 1, maxLength: 100, pattern: '^[a-z0-9][a-z0-9.-]*$' }),
     ),
     enabled: Type.Optional(about('false leaves the scaler out.', Nullable(Type.Boolean({ default: true })))),
-    role: about('Its purpose; it only orders the triggers.', Words(scalerRoles)),
+    role: Words(scalerRoles),
     config_json: Type.Optional(about('The `metadata` of the trigger, as an object.', Nullable(Config))),
     config_yaml: Type.Optional(about('The `metadata` of the trigger, as YAML.', Nullable(Yaml))),
     trigger_authentication: Type.Optional(
@@ -38,31 +38,25 @@ const ScalerRequest = Named(
 /** Exactly one of a scaler's `config_json` and `config_yaml` is set. */
 export const AutoscalingRequest = Named(
   'AutoscalingRequest',
-  Type.Object(
-    {
-      mode: about('How it scales; KEDA is the only way.', mode),
-      polling_interval_seconds: Type.Optional(
-        about(
-          'Seconds between two queries of the event sources.',
-          Nullable(Type.Integer({ default: 30, minimum: 1, maximum: 86_400 })),
-        ),
+  Type.Object({
+    mode: about('How it scales; KEDA is the only way.', mode),
+    polling_interval_seconds: Type.Optional(
+      about(
+        'Seconds between two queries of the event sources.',
+        Nullable(Type.Integer({ default: 30, minimum: 1, maximum: 86_400 })),
       ),
-      cooldown_period_seconds: Type.Optional(
-        about(
-          'Seconds after the last event before it scales to 0.',
-          Nullable(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 })),
-        ),
+    ),
+    cooldown_period_seconds: Type.Optional(
+      about(
+        'Seconds after the last event before it scales to 0.',
+        Nullable(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 })),
       ),
-      scalers: about(
-        'The event sources; the one that asks for the most instances wins.',
-        Type.Array(ScalerRequest, { minItems: 1, maxItems: 20 }),
-      ),
-    },
-    {
-      description:
-        'Scaling by events, on a Kubernetes cluster with KEDA. null: by cpu and memory between the numbers of instances',
-    },
-  ),
+    ),
+    scalers: about(
+      'The event sources; the one that asks for the most instances wins.',
+      Type.Array(ScalerRequest, { minItems: 1, maxItems: 20 }),
+    ),
+  }),
   'Scaling by events, on a Kubernetes cluster with KEDA; not with volumes.',
 );
 
@@ -90,7 +84,7 @@ const Scaler = Named(
     ...times,
     scaler_type: about('The type of the KEDA trigger.', Type.String()),
     enabled: about('Whether the scaler is used.', Type.Boolean()),
-    role: about('Its purpose; it only orders the triggers.', Words(scalerRoles)),
+    role: Words(scalerRoles),
     config_json: Type.Optional(about('The `metadata` of the trigger, as an object.', Nullable(Config))),
     config_yaml: Type.Optional(about('The `metadata` of the trigger, as YAML.', Nullable(Type.String()))),
     trigger_authentication: Type.Optional(about('Where it finds its secrets. Absent: it needs none.', TriggerAuthentication)),

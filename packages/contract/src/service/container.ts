@@ -56,7 +56,7 @@ export const Container = Named(
     annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
     labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
     icon_uri: about('The icon of the service.', Type.String()),
-    service_type: about('Always CONTAINER; it tells records of several types apart.', Words(['CONTAINER'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['CONTAINER'] as const)),
     autoscaling: Type.Optional(about('Scaling by events. Absent: by CPU and memory.', Autoscaling)),
   }),
   'A service that runs an image of a container registry.',
@@ -70,14 +70,14 @@ const image = {
 
 const ContainerRequest = Named(
   'ContainerRequest',
-  Type.Object({ name: about('Its name; no other service of the environment may have it.', Name), ...image, ...processFields }),
+  Type.Object({ name: about('Its name, unique in the environment without regard to case.', Name), ...image, ...processFields }),
   'A container to create.',
 );
 const ContainerEditRequest = Named(
   'ContainerEditRequest',
   Type.Object({
     ...Type.Partial(
-      Type.Object({ name: about('Its new name; no other service of the environment may have it.', Name), ...image }),
+      Type.Object({ name: about('Its new name, unique in the environment without regard to case.', Name), ...image }),
     ).properties,
     ...processFields,
   }),

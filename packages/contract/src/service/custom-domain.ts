@@ -151,8 +151,8 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       tag,
       summary: `Edit a custom domain of ${kind.one}`,
       description: `
-        Changes the name or the flags of a domain; the next deployment applies it. Without \`generate_certificate\`
-        its certificate is removed at once.
+        Changes the name or the flags of a domain; fields that you leave out stay. The next deployment applies it, but
+        \`generate_certificate\` false removes the certificate at once.
 
         | Code | Cause | Remedy |
         |---|---|---|
@@ -163,7 +163,7 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       body: Named(
         'CustomDomainEditRequest',
         Type.Object({ domain: Type.Optional(about('The new host name; without it the name stays.', domain)), ...flags }),
-        'The fields of a custom domain to change.',
+        'The fields of a custom domain to change; the others stay.',
       ),
       status: 200,
       response: CustomDomain,
@@ -192,7 +192,8 @@ export function customDomainOperations<const K extends Kind, const Word extends 
       tag,
       summary: `Check the custom domains of ${kind.one}`,
       description: `
-        Asks DNS where each custom domain of the service leads now. It can take some seconds, and it changes nothing. Each problem has its details.
+        Asks DNS where each custom domain of the service leads now, which can take some seconds. Problems,
+        such as a missing proof of ownership, have details. Nothing changes.
       `,
       scope: 'READ',
       target,

@@ -108,7 +108,7 @@ const Restore = Named(
     database_id: about('The database that is overwritten.', Uuid),
     backup_id: about('The backup that is restored.', Uuid),
     safety_backup_id: about('The backup of the former contents; null: none.', Nullable(Uuid)),
-    restore_state: about('How far the restore is.', Words(restoreStates)),
+    restore_state: Words(restoreStates),
     failure: about('Why it failed; null if it did not.', Nullable(Failure)),
   }),
   'A restore into a database.',

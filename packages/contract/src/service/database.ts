@@ -26,7 +26,7 @@ export const Database = Named(
     environment: about('The environment it belongs to.', Reference),
     name: about('Its name, unique in the environment without regard to case.', Type.String()),
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
-    service_type: about('Always DATABASE; it tells records of several types apart.', Words(['DATABASE'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['DATABASE'] as const)),
     icon_uri: about('The icon of the service.', Type.String()),
     type: Words(databaseTypes),
     version: about('The version; a short one is the newest within it.', Type.String()),
@@ -36,13 +36,13 @@ export const Database = Named(
      * The host name of the database. It is reachable by services of its environment, or by everybody if the database is
      * public.
      */
-    host: Type.Optional(about('Its host: inside the environment, or public if it is PUBLIC.', Type.String())),
+    host: Type.Optional(about('The host: inside the environment, or public if it is PUBLIC.', Type.String())),
     port: Type.Optional(about('The port at that host.', Type.Integer())),
     cpu: about('The CPU limit, in millicores.', Type.Integer()),
     memory: about('The memory limit, in MB.', Type.Integer()),
     /** Storage in GB. */
     storage: about('The expected size of the data, in GB.', Type.Integer()),
-    instance_type: Type.Optional(about('Stored for managed databases; it has no effect.', Type.String())),
+    instance_type: Type.Optional(about('Stored; it has no effect.', Type.String())),
     maximum_cpu: Type.Optional(about('What the cluster has, in millicores. Absent: unknown.', Type.Integer())),
     maximum_memory: Type.Optional(about('What the cluster has, in MB. Absent: unknown.', Type.Integer())),
     disk_encrypted: Type.Optional(about('Always false: Davit does not encrypt volumes.', Type.Boolean())),
@@ -50,7 +50,7 @@ export const Database = Named(
     annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
     labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
   }),
-  `A database with a volume, credentials, and built-in variables for the environment's services.`,
+  'A database with its volume and credentials.',
 );
 
 const Version = Type.String({ pattern: '^[0-9]+(\\.[0-9]+){0,3}$', maxLength: 50 });
@@ -82,7 +82,7 @@ const fields = {
 const DatabaseRequest = Named(
   'DatabaseRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     type: about('The database system; it cannot be changed later.', Words(databaseTypes)),
     version: about('A version of the catalogue, or one within it.', Version),
     mode: Words(databaseModes),
@@ -93,7 +93,7 @@ const DatabaseRequest = Named(
 const DatabaseEditRequest = Named(
   'DatabaseEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     version: Type.Optional(about('After the first deployment, only one that can read the data.', Nullable(Version))),
     disk_type: Type.Optional(about('Stored; it has no effect.', Nullable(Words(diskTypes)))),
     ...fields,
@@ -110,8 +110,8 @@ const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, 
   body: Type.Object({}),
   answer: Type.Object({}),
   description: `
-      Starts the database with its current configuration, at once: there are no maintenance windows. Its data stays. It is
-      unavailable meanwhile unless nothing has changed.
+      Starts the database with its current configuration; its data stays. It is unavailable meanwhile unless nothing has
+      changed.
     `,
 });
 // Accepted because clients send it. On other platforms, changes are applied in a maintenance window.

@@ -166,7 +166,7 @@ export const Helm = Named(
       'Values that override those of the chart: the file, then `set_json`, `set` and `set_string`.',
     ),
     icon_uri: about('The icon of the service.', Type.String()),
-    service_type: about('Always HELM; it tells records of several types apart.', Words(['HELM'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['HELM'] as const)),
   }),
   'A service that is a Helm chart, on a Kubernetes cluster.',
 );
@@ -305,7 +305,7 @@ const fields = {
 const HelmRequest = Named(
   'HelmRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     source: HelmSourceRequest,
     ...fields,
   }),
@@ -314,7 +314,7 @@ const HelmRequest = Named(
 const HelmEditRequest = Named(
   'HelmEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     source: Type.Optional(about('Where the chart comes from; null has no effect.', Nullable(HelmSourceRequest))),
     ...fields,
   }),
@@ -350,7 +350,7 @@ export const helmOperations = {
     description: `
       Installs or upgrades the chart at its version, at \`chart_version\`, which then becomes its version, at a commit, or
       as an earlier release by \`release_id\`. A failed deployment is reverted. \`forceEvent=DIFF\` only logs what would
-      change. On the cluster \`Local\` it is refused.
+      change. Charts need a Kubernetes cluster.
     `,
   }),
   ...shared.stopOperations(kinds.HELM),

@@ -3,6 +3,7 @@ import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { about, DateTime, enumeration, Name, Named, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
 import { Commit, DryRun } from '../shared/deployment.ts';
+import { jobTypes } from '../shared/words.ts';
 import { RegistryDetails } from './container.ts';
 import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
@@ -10,11 +11,6 @@ import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from
 import { metricsOperations } from './metrics.ts';
 import * as shared from './shared-operations.ts';
 
-export const jobTypes = enumeration(
-  'JobType',
-  { LIFECYCLE: 'At events of its environment.', CRON: 'At the times of a cron expression.' },
-  'When a job runs.',
-);
 export const lifecycleTypes = enumeration(
   'JobLifecycleType',
   { GENERIC: 'Any command.', TERRAFORM: 'Terraform commands.', CLOUDFORMATION: 'CloudFormation commands.' },
@@ -125,7 +121,7 @@ export const Job = Named(
     annotations_groups: Type.Optional(about('The annotation groups that it uses.', Type.Array(AnnotationsGroup))),
     labels_groups: Type.Optional(about('The label groups that it uses.', Type.Array(LabelsGroup))),
     icon_uri: about('The icon of the service.', Type.String()),
-    service_type: about('Always JOB; it tells records of several types apart.', Words(['JOB'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['JOB'] as const)),
     job_type: Words(jobTypes),
     // Each kind of schedule lacks the required member of the other, so a record's kind follows from its schedule.
     schedule: about('Its events or times; the kind follows from it.', Type.Union([CronSchedule, LifecycleSchedule])),
@@ -248,7 +244,7 @@ const jobFields = {
 const JobRequest = Named(
   'JobRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     source: SourceRequest,
     schedule: ScheduleRequest,
     ...jobFields,
@@ -258,7 +254,7 @@ const JobRequest = Named(
 const JobEditRequest = Named(
   'JobEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     source: Type.Optional(about('Where its image comes from; null has no effect.', Nullable(SourceRequest))),
     schedule: Type.Optional(
       about('When it runs; it replaces the former schedule. null has no effect.', Nullable(ScheduleRequest)),

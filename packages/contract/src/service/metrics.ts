@@ -86,7 +86,7 @@ export const ServiceMetrics = Named(
   'ServiceMetrics',
   Type.Object({
     service_id: about('The `id` of the service.', Uuid),
-    step_seconds: about('The length of a step: 60 up to two hours back, 300 up to a day, 3600 beyond.', Type.Integer()),
+    step_seconds: about('The length of a step: 60, 300 or 3600.', Type.Integer()),
     ...List(MetricsStep).properties,
     scaling: about(
       'Automatic changes of the number of instances, newest first.',

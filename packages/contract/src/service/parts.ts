@@ -126,18 +126,15 @@ const seconds = (byDefault: number, minimum: number) =>
 export const Probe = Named(
   'Probe',
   Type.Object({
-    type: about(
-      'What is checked; set exactly one member.',
-      Named(
-        'ProbeType',
-        Type.Object({
-          tcp: Type.Optional(about('Opens a TCP connection to a port.', Nullable(TcpProbe))),
-          http: Type.Optional(about('Sends an HTTP request.', Nullable(HttpProbe))),
-          exec: Type.Optional(about('Runs a command in the instance.', Nullable(ExecProbe))),
-          grpc: Type.Optional(about('Asks by gRPC health checking.', Nullable(GrpcProbe))),
-        }),
-        'The kind of a probe; exactly one member is set.',
-      ),
+    type: Named(
+      'ProbeType',
+      Type.Object({
+        tcp: Type.Optional(about('Opens a TCP connection to a port.', Nullable(TcpProbe))),
+        http: Type.Optional(about('Sends an HTTP request.', Nullable(HttpProbe))),
+        exec: Type.Optional(about('Runs a command in the instance.', Nullable(ExecProbe))),
+        grpc: Type.Optional(about('Asks by gRPC health checking.', Nullable(GrpcProbe))),
+      }),
+      'The kind of a probe; set exactly one member.',
     ),
     initial_delay_seconds: about('Seconds from the start to the first attempt.', seconds(30, 0)),
     period_seconds: about('Seconds between two attempts.', seconds(10, 1)),

@@ -4,6 +4,7 @@ import { operation } from '../operation.ts';
 import { about, List, Name, Named, Paging, Uuid, Words } from '../shape.ts';
 import { DeploymentPlan, DryRun, ServiceHistory, ServiceStatus } from '../shared/deployment.ts';
 import { serviceStates } from '../shared/words.ts';
+import * as effects from './kind-words.ts';
 import type { Kind } from './kinds.ts';
 import { Link, Log } from './parts.ts';
 
@@ -16,12 +17,16 @@ import { Link, Log } from './parts.ts';
 const target = 'service' as const;
 const StatusOrPlan = Named(
   'ServiceStatusOrPlan',
-  Type.Intersect([
-    ServiceStatus,
-    Type.Partial(Type.Object({ plan: about('What would be done; only with `dry_run`.', DeploymentPlan) })),
-  ]),
+  Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
   'The status of the service; for a dry run also the plan.',
 );
+
+const releaseRow =
+  '\n| `RELEASE_NOT_USABLE` (409) | The release has no image any more, or a domain of it belongs to another service. | Choose another release. |';
+
+const queued = `
+  The request waits for its turn in the queue of the environment. \`dry_run\` only returns the plan.
+`;
 
 /** Returns the operations create, read, list, edit and delete. */
 export function recordOperations<const K extends Kind, Shape extends TSchema, New extends TSchema, Edit extends TSchema>(
@@ -47,7 +52,7 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       query: Type.Partial(
         Type.Object({
           toUpdate: about(
-            'Only those that a deployment would change: OUT_OF_DATE or never deployed.',
+            'Only those that are OUT_OF_DATE; those that were never deployed are left out.',
             Type.Boolean({ default: false }),
           ),
         }),
@@ -63,13 +68,13 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       tag,
       summary: `Create ${kind.one}`,
       description: `
-        Creates ${kind.one} in the environment. Nothing runs yet: add variables, then deploy. It joins the default
-        deployment stage of its type. Fields that you leave out get their defaults.
+        Creates ${kind.one} in the environment. Nothing runs yet: add variables, then deploy. The service joins the
+        default deployment stage of its type. Fields that you leave out get their defaults.
 
         | Code | Cause | Remedy |
         |---|---|---|
         | \`NAME_TAKEN\` (409) | A service of the environment has this name; case does not matter. | Choose another name. |
-        | \`INVALID_REFERENCE\` (400) | An id in the body names nothing of this organization. | Correct the id. |
+        | \`INVALID_REFERENCE\` (400) | An id in the body names nothing of this organization. | Correct the id. |${effects.portRow(kind)}
       `,
       scope: 'WRITE',
       target: 'environment',
@@ -107,7 +112,7 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
         | Code | Cause | Remedy |
         |---|---|---|
         | \`NAME_TAKEN\` (409) | A service of the environment has this name; case does not matter. | Choose another name. |
-        | \`BEING_DELETED\` (409) | The service is being deleted. | Wait until it is gone. |
+        | \`BEING_DELETED\` (409) | The service is being deleted. | Wait until it is gone. |${effects.portRow(kind)}
       `,
       scope: 'WRITE',
       target,
@@ -123,9 +128,9 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       tag,
       summary: `Delete ${kind.one}`,
       description: `
-        Deletes the service with all that it has on the cluster, data included. This cannot be undone. If anything
-        runs, a deployment removes it first: the service is DELETING until then, and the record is gone afterwards.
-        A repetition changes nothing.
+        ${effects.deletion[kind.type]} This cannot be undone. What was deployed
+        is removed by a deployment: the service is DELETING until then, and the record is gone afterwards. A repetition
+        changes nothing.
       `,
       scope: 'WRITE',
       target,
@@ -170,9 +175,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
 
         | Code | Cause | Remedy |
         |---|---|---|
-        | \`RELEASE_NOT_USABLE\` (409) | The release has no image any more, or a domain of it belongs to another service. | Choose another release. |
         | \`BEING_DELETED\` (409) | The service or its environment is being deleted. | Wait until it is gone. |
-        | \`BILLING_RESTRICTION\` (403) | The organization may not deploy on this cluster. | Settle its billing. |
+        | \`BILLING_RESTRICTION\` (403) | The organization may not deploy on this cluster. | Settle its billing. |${effects.hasRollback(kind) ? releaseRow : ''}
       `,
       scope: 'DEPLOY',
       target,
@@ -194,8 +198,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       tag,
       summary: `Redeploy ${kind.one}`,
       description: `
-        Deploys the commit or version that was deployed last, with the current configuration and variables. Nothing
-        is built if the image exists. \`dry_run\` only returns the plan.
+        ${effects.redeployment[kind.type]}
+        ${queued}
       `,
       event: 'TRIGGER_REDEPLOY',
       scope: 'DEPLOY',
@@ -212,8 +216,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       tag,
       summary: `Uninstall ${kind.one}`,
       description: `
-        Removes the service from the cluster, data included. Its configuration stays and can be deployed again. The
-        request waits for its turn in the queue of the environment. 204: nothing was deployed.
+        ${effects.uninstallation(kind)} Its configuration stays and can be deployed again. The request waits for its turn
+        in the queue of the environment. 204: nothing was deployed.
       `,
       scope: 'WRITE',
       target,
@@ -236,8 +240,7 @@ export function restartOperations<const K extends Kind>(kind: K) {
       tag: kind.Noun,
       summary: `Restart ${kind.one}`,
       description: `
-        Replaces the instances by new ones of the same release, one after the other; configuration changes are not
-        applied. The request waits for its turn in the queue of the environment. \`dry_run\` only returns the plan.
+        ${effects.restart(kind)} Configuration changes are not applied. ${queued}
 
         | Code | Cause | Remedy |
         |---|---|---|
@@ -263,8 +266,7 @@ export function stopOperations<const K extends Kind>(kind: K) {
       tag: kind.Noun,
       summary: `Stop ${kind.one}`,
       description: `
-        Ends what runs; volumes and configuration stay. Deploy to start again. The request waits for its turn in the
-        queue of the environment. \`dry_run\` only returns the plan.
+        ${effects.stop(kind)} Deploy to start again. ${queued}
 
         | Code | Cause | Remedy |
         |---|---|---|
@@ -296,8 +298,8 @@ export function statusOperations<const K extends Kind>(kind: K) {
       summary: `Read the status of ${kind.one}`,
       description: `
         Returns the state by the latest action, how the instances are now, open problems, and why the latest action
-        failed. To wait for a deployment, read until \`state\` ends in DEPLOYED or ERROR, or follow the stream of
-        events.
+        failed. To wait for an action, read until \`state\` is an end: DEPLOYED, STOPPED, RESTARTED, DELETED, CANCELED, or one with
+        ERROR.
       `,
       scope: 'READ',
       target,
@@ -334,8 +336,8 @@ export function historyOperations<const K extends Kind>(kind: K) {
       tag: kind.Noun,
       summary: `List the deployments of ${kind.one}`,
       description: `
-        Returns the deployments of the service, newest first, twenty a page. To roll back, deploy with a
-        \`release_id\` of this list.
+        Returns the deployments of the service, newest first, by default twenty a page: who requested each, what it
+        deployed, and why it failed.${effects.hasRollback(kind) ? ' To roll back, deploy with a `release_id` of this list.' : ''}
       `,
       scope: 'READ',
       target,
@@ -360,8 +362,8 @@ export function oldHistoryOperations<const K extends Kind, const P extends TProp
       tag: kind.Noun,
       summary: `List the deployments of ${kind.one}, older form`,
       description: `
-        Returns up to twenty deployments, newest first, with fewer fields than the second version; \`startId\`
-        continues after the last one read. Prefer the second version.
+        Returns up to twenty deployments, newest first, with fewer fields than the path with \`V2\`, which you should
+        prefer. \`startId\` continues after the last one read.
       `,
       scope: 'READ',
       target,
@@ -405,7 +407,8 @@ export function cloneOperations<const K extends Kind, Shape extends TSchema>(kin
       summary: `Clone ${kind.one}`,
       description: `
         Copies the service with its variables, secrets, settings and restrictions into an environment of the
-        organization. Data and custom domains are not copied, and nothing is deployed.
+        organization. Data and custom domains are not copied, taken public ports become the next free ones, and nothing
+        is deployed.
 
         | Code | Cause | Remedy |
         |---|---|---|
@@ -438,8 +441,8 @@ export function linkOperations<const K extends Kind>(kind: K) {
       tag: kind.Noun,
       summary: `List the addresses of ${kind.one}`,
       description: `
-        Returns the addresses at which the deployed release answers, custom domains included; before the first
-        deployment, those of the configuration. Ports that are not public have none.
+        Returns the addresses of the public ports of the deployed release, custom domains included; before the first
+        deployment, those of the configuration, where nothing answers yet.
       `,
       scope: 'READ',
       target,
@@ -461,7 +464,7 @@ export function logOperations<const K extends Kind>(kind: K) {
       summary: `Read the newest log lines of ${kind.one}`,
       description: `
         Returns up to 1,000 of the newest lines that its instances printed, removed instances included, oldest
-        first, without secrets. Search in older lines with the log of a service.
+        first, without secrets. To search in older lines, use \`/service/{serviceId}/log\`.
       `,
       scope: 'READ',
       target,

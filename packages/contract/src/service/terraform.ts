@@ -120,7 +120,7 @@ export const Terraform = Named(
     action_extra_arguments: about('Options by command: `init`, `plan`, `apply`, `destroy`.', ExtraArguments),
     dockerfile_fragment: Type.Optional(about('A deployment with a fragment fails; null: none.', Nullable(Fragment))),
     icon_uri: about('The icon of the service.', Type.String()),
-    service_type: about('Always TERRAFORM; it tells records of several types apart.', Words(['TERRAFORM'] as const)),
+    service_type: about('The type, which tells records apart.', Words(['TERRAFORM'] as const)),
   }),
   'A service that is a Terraform or OpenTofu configuration.',
 );
@@ -266,7 +266,7 @@ const fields = {
 const TerraformRequest = Named(
   'TerraformRequest',
   Type.Object({
-    name: about('Its name; no other service of the environment may have it.', Name),
+    name: about('Its name, unique in the environment without regard to case.', Name),
     terraform_files_source: FilesRequest,
     ...fields,
   }),
@@ -275,7 +275,7 @@ const TerraformRequest = Named(
 const TerraformEditRequest = Named(
   'TerraformEditRequest',
   Type.Object({
-    name: Type.Optional(about('Its new name; no other service of the environment may have it.', Name)),
+    name: Type.Optional(about('Its new name, unique in the environment without regard to case.', Name)),
     terraform_files_source: Type.Optional(about('Where the configuration is; null has no effect.', Nullable(FilesRequest))),
     ...fields,
   }),

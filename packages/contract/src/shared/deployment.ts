@@ -107,8 +107,11 @@ export const ServiceStatus = Named(
     is_part_last_deployment: about('Whether the latest deployment of the environment concerned it.', Type.Boolean()),
     steps: Type.Optional(about('The steps of its latest deployment. Absent before the first.', Steps)),
     execution_id: Type.Optional(about('The latest deployment: `<environment id>-<number>`. Absent before it.', Type.String())),
-    status_details: about('The latest action on it.', StatusDetails),
-    deployment_request_id: about('The next waiting request that concerns it; null: none.', Nullable(Uuid)),
+    status_details: StatusDetails,
+    deployment_request_id: about(
+      'The next waiting request for it; in the answer to an action, its own. null: none.',
+      Nullable(Uuid),
+    ),
     deployment_requests_count: about('How many requests that concern it wait in the queue.', Type.Integer()),
     running_status: Type.Optional(
       about('How its instances are; null while nothing is deployed.', Nullable(Words(words.runningStatuses))),
@@ -124,11 +127,11 @@ export const ServiceStatus = Named(
   'The status of one service: its latest action, and how its instances are now.',
 );
 
-/** Fields of the status of a service that answers about an environment have, too. */
+/** Fields of a service's status that some answers about an environment have, too. */
 export const DeployedEnvironmentAsService = Named(
   'DeployedEnvironmentAsService',
   Type.Omit(ServiceStatus, ['last_deployment_date', 'deployment_request_id']),
-  'Fields of the status of a service that answers about an environment have, too.',
+  `Fields of a service's status in an answer about an environment.`,
 );
 
 export const EnvironmentStatus = Named(
@@ -136,7 +139,7 @@ export const EnvironmentStatus = Named(
   Type.Object({
     id: about('The `id` of the environment.', Uuid),
     state: about('The state by the deployments of its services.', Words(words.serviceStates)),
-    last_deployment_date: Type.Optional(about('When it was last deployed; null: never.', Nullable(DateTime))),
+    last_deployment_date: Type.Optional(about('When it was last deployed. Absent: never.', Nullable(DateTime))),
     last_deployment_state: about(
       'The waiting or running deployment, otherwise the result of the last. Wait for this.',
       Words(words.serviceStates),
@@ -145,12 +148,14 @@ export const EnvironmentStatus = Named(
       about('The latest deployment: `<environment id>-<number>`; null: none.', Nullable(Type.String())),
     ),
     total_deployment_duration_in_seconds: Type.Optional(
-      about('Duration of the last deployment; null: none has ended.', Nullable(Type.Integer())),
+      about('Seconds that the latest deployment took; null: it runs, or there was none.', Nullable(Type.Integer())),
     ),
     origin: Type.Optional(about('From where the latest deployment was requested; null: none.', Nullable(Words(words.origins)))),
     triggered_by: Type.Optional(about('Who requested the latest deployment; null: none.', Nullable(Type.String()))),
     deployment_status: Type.Optional(about('OUT_OF_DATE if a service that is not skipped is.', Words(words.deploymentStatuses))),
-    deployment_request_id: Type.Optional(about('The waiting request; null: none waits.', Nullable(Uuid))),
+    deployment_request_id: Type.Optional(
+      about('The next waiting request; in the answer to an action, its own. null: none.', Nullable(Uuid)),
+    ),
   }),
   'The status of an environment as a whole.',
 );
@@ -219,10 +224,7 @@ export const HistoryDetails = Named(
           }),
           'The events or times of a job.',
         ),
-        job_type: about(
-          'Whether it is a cron job or a lifecycle job.',
-          Words({ CRON: 'It runs at times.', LIFECYCLE: 'It runs at events of its environment.' }),
-        ),
+        job_type: Words(words.jobTypes),
         build_pod_name: about('The name of the build; may be empty.', Type.String()),
       }),
       'What was deployed of a job.',
@@ -261,7 +263,7 @@ export const HistoryDetails = Named(
       'What was deployed of a Terraform configuration.',
     ),
   ]),
-  'Details by the type of the service. The object is empty for other types.',
+  'What was deployed, by the type of the service; empty for a database.',
 );
 
 export const HistoryService = Named(
@@ -279,7 +281,7 @@ export const HistoryService = Named(
     ),
     status: about('The state that the deployment led to.', Words(words.serviceStates)),
     auditing_data: AuditingData,
-    details: about('What was deployed, by the type of the service.', HistoryDetails),
+    details: HistoryDetails,
     status_details: StatusDetails,
     icon_uri: about('The icon of the service.', Type.String()),
     total_duration: about('The duration, in the form of ISO 8601 such as `PT12S`.', Type.String()),
@@ -430,10 +432,7 @@ export const EnvironmentQueueEntry = Named(
                       about(
                         'Present for jobs only.',
                         Type.Object({
-                          job_type: about(
-                            'Whether it is a cron job or a lifecycle job.',
-                            Words({ CRON: 'It runs at times.', LIFECYCLE: 'It runs at events of its environment.' }),
-                          ),
+                          job_type: Words(words.jobTypes),
                         }),
                       ),
                     ),
@@ -494,7 +493,7 @@ export const DeploymentPlan = Named(
       ),
     ),
   }),
-  'The steps that the deployment would take, in their order. Nothing is changed.',
+  'What would be done; only with `dry_run`.',
 );
 
 export const DryRun = Type.Partial(

@@ -76,10 +76,11 @@ export const databaseAccessibilities = enumeration('DatabaseAccessibility', {
  * The role of a scaler. PRIMARY is the regular scaler of a service; SAFETY prevents the service from having too few
  * instances. The scaler that requests the most instances takes effect.
  */
-export const scalerRoles = enumeration('ScalerRole', {
-  PRIMARY: 'The regular scaler of the service.',
-  SAFETY: 'Guards against too few instances.',
-});
+export const scalerRoles = enumeration(
+  'ScalerRole',
+  { PRIMARY: 'The regular scaler of the service.', SAFETY: 'Guards against too few instances.' },
+  'The purpose of a scaler; it only orders the triggers.',
+);
 
 export const serviceTypes = enumeration('ServiceType', {
   APPLICATION: 'Built from a Dockerfile in a git repository.',
@@ -90,6 +91,12 @@ export const serviceTypes = enumeration('ServiceType', {
   TERRAFORM: 'A Terraform or OpenTofu configuration.',
 });
 export type ServiceType = (typeof serviceTypes)[number];
+
+export const jobTypes = enumeration(
+  'JobType',
+  { LIFECYCLE: 'At events of its environment.', CRON: 'At the times of a cron expression.' },
+  'When a job runs.',
+);
 
 export const serviceStates = enumeration('ServiceState', {
   BUILDING: 'Its source is fetched and its image is built.',
@@ -272,16 +279,20 @@ export const gitProviders = enumeration('GitProvider', {
 });
 export type GitProvider = (typeof gitProviders)[number];
 
-export const variableScopes = enumeration('VariableScope', {
-  APPLICATION: 'At one application.',
-  BUILT_IN: 'By Davit itself.',
-  ENVIRONMENT: 'At an environment.',
-  PROJECT: 'At a project.',
-  CONTAINER: 'At one container.',
-  JOB: 'At one job.',
-  HELM: 'At one Helm chart.',
-  TERRAFORM: 'At one Terraform configuration.',
-});
+export const variableScopes = enumeration(
+  'VariableScope',
+  {
+    APPLICATION: 'At one application.',
+    BUILT_IN: 'By Davit itself.',
+    ENVIRONMENT: 'At an environment.',
+    PROJECT: 'At a project.',
+    CONTAINER: 'At one container.',
+    JOB: 'At one job.',
+    HELM: 'At one Helm chart.',
+    TERRAFORM: 'At one Terraform configuration.',
+  },
+  'Where a variable is defined.',
+);
 export type VariableScope = (typeof variableScopes)[number];
 /** Service types that have variables of their own. */
 export const serviceScopes = enumeration('ServiceScope', {
@@ -292,13 +303,17 @@ export const serviceScopes = enumeration('ServiceScope', {
   TERRAFORM: 'A Terraform configuration.',
 });
 export type ServiceScope = (typeof serviceScopes)[number];
-export const variableTypes = enumeration('VariableType', {
-  VALUE: 'An ordinary value.',
-  ALIAS: 'That of another variable, under a second key.',
-  OVERRIDE: 'Another value for an inherited key.',
-  BUILT_IN: 'Set by Davit; it cannot be edited.',
-  FILE: 'The content of a file at `mount_path`.',
-});
+export const variableTypes = enumeration(
+  'VariableType',
+  {
+    VALUE: 'An ordinary value.',
+    ALIAS: 'That of another variable, under a second key.',
+    OVERRIDE: 'Another value for an inherited key.',
+    BUILT_IN: 'Set by Davit; it cannot be edited.',
+    FILE: 'The content of a file at `mount_path`.',
+  },
+  'What the value of a variable is.',
+);
 export const portProtocols = enumeration('PortProtocol', {
   HTTP: 'HTTP, with or without WebSocket.',
   GRPC: 'gRPC over HTTP/2.',

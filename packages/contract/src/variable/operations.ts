@@ -30,11 +30,11 @@ export const createVariable = operation({
   summary: 'Create a variable or secret',
   description: `
     Adds a variable or secret to a project, environment or service; \`is_secret\` cannot change later. Services see it
-    from their next deployment on.
+    from their next deployment on. At a project or environment, an existing key gets the new value.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`KEY_TAKEN\` (409) | The key exists there or is inherited. | Edit it, or create an override. |
+    | \`KEY_TAKEN\` (409) | The key is inherited, or exists there and is not replaced. | Edit it, or create an override. |
     | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
   `,
   scope: 'WRITE',
@@ -53,7 +53,7 @@ export const importEnvironmentVariables = operation({
   summary: 'Import variables and secrets',
   description: `
     Writes up to 1,000 variables and secrets to a service, its environment or its project. Existing keys stay unless
-    \`overwrite\` is true; aliases always stay. If one item is invalid, nothing is written.
+    \`overwrite\` is true; aliases always stay, and a secret and a variable never replace each other. If one item is invalid, nothing is written. The answer lists what was written.
   `,
   scope: 'WRITE',
   target: 'instance',
@@ -77,7 +77,8 @@ export const editVariable = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`KEY_TAKEN\` (409) | The new key exists there or is inherited. | Choose another key. |
-    | \`VARIABLE_NOT_EDITABLE\` (400) | It is built in, or the value of an alias. | Change what it comes from. |
+    | \`VARIABLE_NOT_EDITABLE\` (400) | It is an output, the key of an override or the value of an alias. | Change what it comes from. |
+    | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
   `,
   scope: 'WRITE',
   target: 'variable',
@@ -94,8 +95,8 @@ export const deleteVariable = operation({
   tag,
   summary: 'Delete a variable or secret',
   description: `
-    Deletes it with its aliases and overrides. Running processes keep the value until their next deployment.
-    Built-in ones cannot be deleted.
+    Deletes it with its aliases and overrides. Running processes keep the value until their next deployment. Outputs of
+    jobs cannot be deleted.
   `,
   scope: 'WRITE',
   target: 'variable',
@@ -112,7 +113,7 @@ export const createVariableAlias = operation({
   summary: 'Create an alias of a variable or secret',
   description: `
     Adds a second key, at the scope of the variable or a narrower one. Its value follows the variable, overrides
-    included; an alias of a secret is a secret.
+    included; an alias of a secret is a secret. An alias of an alias is refused.
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -134,7 +135,7 @@ export const createVariableOverride = operation({
   summary: 'Create an override of a variable or secret',
   description: `
     Gives the variable another value at a narrower scope and below. The key stays that of the variable. Built-in
-    variables cannot be overridden.
+    variables and overrides cannot be overridden.
 
     | Code | Cause | Remedy |
     |---|---|---|

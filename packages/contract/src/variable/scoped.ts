@@ -65,6 +65,31 @@ function paths<const S extends ScopeWords, const T extends SortWords>(scope: S, 
   return { at, one: `${at}/{${sortParameter}}` as const };
 }
 
+const taken = 'The key exists here or is inherited.';
+const fixed = 'It is built in, an output, the key of an override or the value of an alias.';
+
+/** A project or an environment replaces an ordinary variable of the same key; see `createVariable` in the server. */
+function takenByOther({ segment }: SortWords): string {
+  const other = segment === 'secret' ? 'variable' : 'secret';
+  return `The key is inherited, or exists here as an alias, an override or a ${other}.`;
+}
+
+const nothingToOverride = `
+  Always refused, because a project inherits nothing. Override the variables of a project at an environment or a
+  service.
+`;
+
+function overrides(noun: string): string {
+  return `
+        Gives an inherited ${noun} another value here and below. The key stays that of the ${noun}.
+        Built-in variables cannot be overridden.
+
+        | Code | Cause | Remedy |
+        |---|---|---|
+        | \`KEY_TAKEN\` (409) | The key is defined here already. | Edit that one. |
+  `;
+}
+
 /** Returns the operations on variables or secrets that are defined at the scope itself. */
 function rowOperations<const S extends ScopeWords, const T extends SortWords>(scope: S, sort: T) {
   const { tag, target }: ScopeWords = scope;
@@ -82,8 +107,8 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       tag,
       summary: `List the ${sort.noun}s of ${scope.noun}`,
       description: `
-        Returns the ${sort.noun}s that ${scope.noun} sees: its own, inherited and built-in ones. The field \`scope\`
-        of each says where it is defined.
+        Returns the ${sort.noun}s that ${scope.noun} sees: its own${target === 'project' ? '' : ', inherited'} and built-in
+        ones. The field \`scope\` of each says where it is defined.
       `,
       scope: 'READ',
       target,
@@ -99,12 +124,11 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       summary: `Create a ${sort.noun} of ${scope.noun}`,
       description: `
         Adds a ${sort.noun}; with \`mount_path\` the process finds the value in a file. Services see it from their
-        next deployment on, and are OUT_OF_DATE until then. At a project or environment, an existing key gets the
-        new value.
+        next deployment on, and are OUT_OF_DATE until then.${target === 'service' ? '' : ' An existing key gets the new value.'}
 
         | Code | Cause | Remedy |
         |---|---|---|
-        | \`KEY_TAKEN\` (409) | The key exists here or is inherited. | Edit it, or create an override. |
+        | \`KEY_TAKEN\` (409) | ${target === 'service' ? taken : takenByOther(sort)} | Edit it, or create an override. |
         | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
       `,
       scope: 'WRITE',
@@ -121,13 +145,13 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       tag,
       summary: `Edit a ${sort.noun} of ${scope.noun}`,
       description: `
-        Changes the key or the value. Aliases and overrides follow. Services see it from their next deployment on,
-        and are OUT_OF_DATE until then.
+        Changes the key or the value. Its aliases have the new value, its overrides the new
+        key. Services see it from their next deployment on, and are OUT_OF_DATE until then.
 
         | Code | Cause | Remedy |
         |---|---|---|
         | \`KEY_TAKEN\` (409) | The new key exists here or is inherited. | Choose another key. |
-        | \`VARIABLE_NOT_EDITABLE\` (400) | It is built in, or the value of an alias. | Change what it comes from. |
+        | \`VARIABLE_NOT_EDITABLE\` (400) | ${fixed} | Change what it comes from. |
         | \`VARIABLE_CYCLE\` (400) | The value refers to itself through \`{{KEY}}\`. | Remove a reference of the cycle. |
       `,
       scope: 'WRITE',
@@ -145,7 +169,7 @@ function rowOperations<const S extends ScopeWords, const T extends SortWords>(sc
       summary: `Delete a ${sort.noun} of ${scope.noun}`,
       description: `
         Deletes the ${sort.noun} with its aliases and overrides. Running processes keep the value until their next
-        deployment. Built-in ones cannot be deleted.
+        deployment. Built-in and inherited ones, and outputs of jobs, cannot be deleted here.
       `,
       scope: 'WRITE',
       target,
@@ -174,12 +198,12 @@ function relationOperations<const S extends ScopeWords, const T extends SortWord
       tag,
       summary: `Create an alias of a ${sort.noun} of ${scope.noun}`,
       description: `
-        Adds a second key for a ${sort.noun} that ${scope.noun} sees. Its value follows the ${sort.noun}, overrides
-        included. It is what gives a program the name that it expects, for example \`DATABASE_URL\`.
+        Adds a second key for a ${sort.noun} that ${scope.noun} sees, so that a program finds the name that it expects,
+        such as \`DATABASE_URL\`. Its value follows the ${sort.noun}, overrides included. An alias of an alias is refused.
 
         | Code | Cause | Remedy |
         |---|---|---|
-        | \`KEY_TAKEN\` (409) | The key exists here or is inherited. | Choose another key. |
+        | \`KEY_TAKEN\` (409) | ${taken} | Choose another key. |
       `,
       scope: 'WRITE',
       target,
@@ -195,12 +219,7 @@ function relationOperations<const S extends ScopeWords, const T extends SortWord
       tag,
       summary: `Create an override of a ${sort.noun} at ${scope.noun}`,
       description: `
-        Gives an inherited ${sort.noun} another value here and below. The key stays that of the ${sort.noun}.
-        Built-in variables cannot be overridden.
-
-        | Code | Cause | Remedy |
-        |---|---|---|
-        | \`KEY_TAKEN\` (409) | The key is defined here already. | Edit that one. |
+        ${target === 'project' ? nothingToOverride : overrides(sort.noun)}
       `,
       scope: 'WRITE',
       target,
@@ -250,8 +269,8 @@ export function serviceOperations<const S extends ServiceWords>(words: S) {
       tag: Noun,
       summary: `Import variables of ${noun}`,
       description: `
-        Writes up to 1,000 variables and secrets to ${noun}, its environment or its project. Existing keys stay
-        unless \`overwrite\` is true; aliases always stay. If one item is invalid, nothing is written.
+        Writes up to 1,000 variables and secrets to ${noun}, its environment or its project. Existing keys stay unless
+        \`overwrite\` is true; aliases always stay, and a secret and a variable never replace each other. If one item is invalid, nothing is written. The answer lists what was written.
       `,
       scope: 'WRITE',
       target,

@@ -7,8 +7,8 @@ const related = {
   key: about('The key of the variable.', Type.String()),
   // An empty string for variables that are no file: clients accept no null here.
   mount_path: about('The path of the file; empty if it is none.', Type.String()),
-  scope: about('Where it is defined.', Words(variableScopes)),
-  variable_type: about('What its value is.', Words(variableTypes)),
+  scope: Words(variableScopes),
+  variable_type: Words(variableTypes),
 };
 const common = {
   id: about('Identifies the variable; it never changes.', Uuid),
@@ -17,7 +17,7 @@ const common = {
   key: about('The name in the environment of the process.', Type.String()),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
   enable_interpolation_in_file: Type.Optional(about('Whether `{{KEY}}` is replaced in the file.', Nullable(Type.Boolean()))),
-  scope: about('Where it is defined.', Words(variableScopes)),
+  scope: Words(variableScopes),
   service_id: Type.Optional(about('The service that it belongs to or comes from. Absent: none.', Uuid)),
   service_name: Type.Optional(about('The name of that service.', Type.String())),
   service_type: Type.Optional(Words(serviceTypes)),
@@ -50,7 +50,7 @@ export const EnvironmentVariable = Named(
     ...common,
     value: Type.Optional(about('Its value, with `{{KEY}}` as written.', Type.String())),
     mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
-    variable_type: about('What its value is.', Words(variableTypes)),
+    variable_type: Words(variableTypes),
     overridden_variable: Type.Optional(about('Present if it is an override.', RelatedVariable)),
     aliased_variable: Type.Optional(about('Present if it is an alias.', RelatedVariable)),
   }),
@@ -63,7 +63,7 @@ export const Secret = Named(
   Type.Object({
     ...common,
     mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
-    variable_type: Type.Optional(about('What its value is.', Words(variableTypes))),
+    variable_type: Type.Optional(Words(variableTypes)),
     overridden_secret: Type.Optional(about('Present if it is an override.', RelatedSecret)),
     aliased_secret: Type.Optional(about('Present if it is an alias.', RelatedSecret)),
   }),
@@ -77,7 +77,7 @@ export const Variable = Named(
     ...common,
     value: about('Its value, with `{{KEY}}` as written; null for a secret.', Nullable(Type.String())),
     mount_path: Type.Optional(about('The path of the file; null if it is none.', Nullable(Type.String()))),
-    variable_type: about('What its value is.', Words(variableTypes)),
+    variable_type: Words(variableTypes),
     overridden_variable: Type.Optional(about('Present if it is an override.', RelatedAny)),
     aliased_variable: Type.Optional(about('Present if it is an alias.', RelatedAny)),
     is_secret: about('Whether the value is never shown.', Type.Boolean()),
@@ -90,6 +90,7 @@ export const Variable = Named(
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })));
 const interpolation = Type.Optional(Nullable(Type.Boolean()));
 const key = Type.String({ minLength: 1, maxLength: 255 });
+const keyRule = 'Letters, digits and `_`; it may not begin with a digit, `__` or `DAVIT_`.';
 const Value = Type.String({ maxLength: 524_288 });
 const value = Type.Optional(Nullable(Value));
 const path = Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
@@ -101,8 +102,8 @@ const notes = {
 export const KeyedRequest = Named(
   'VariableOrSecretRequest',
   Type.Object({
-    key: about('The name in the environment of the process.', key),
-    value: about('The value; `{{KEY}}` stands for another one. Without it, empty.', value),
+    key: about(keyRule, key),
+    value: about('The value, at most 128 KiB unless a file; `{{KEY}}` stands for another one. Default: empty.', value),
     mount_path: about('Makes it a file at this path, with the path as the variable.', path),
     ...notes,
   }),
@@ -152,8 +153,8 @@ export const VariableQuery = Type.Object({
 export const VariableRequest = Named(
   'VariableRequest',
   Type.Object({
-    key: about('The name in the environment of the process.', key),
-    value: about('The value; `{{KEY}}` stands for another one.', Value),
+    key: about(keyRule, key),
+    value: about('The value, at most 128 KiB unless a file; `{{KEY}}` stands for another one.', Value),
     mount_path: about('Makes it a file at this path, with the path as the variable.', path),
     is_secret: about('Whether the value is never shown again; it cannot change later.', Type.Boolean()),
     variable_scope: about('The type of the record that gets it.', scope),

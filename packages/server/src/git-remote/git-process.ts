@@ -37,12 +37,14 @@ export interface GitRequest {
   /** The protocol that the client asks for, from its header. */
   readonly protocol: string | null;
   readonly branch: string;
+  /** Bytes that git may allocate at once; null: as many as it needs. */
+  readonly allocation: number | null;
 }
 
 const lastWords = 2000;
 
 /** Starts git for a request. Fails if git cannot be started. */
-export async function startGit({ service, folder, isListing, protocol, branch }: GitRequest): Promise<GitProcess> {
+export async function startGit({ service, folder, isListing, protocol, branch, allocation }: GitRequest): Promise<GitProcess> {
   // A client that sends nothing must not keep a process.
   const args = [
     service,
@@ -55,7 +57,13 @@ export async function startGit({ service, folder, isListing, protocol, branch }:
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     // In a group of its own, so that its helpers and hooks end with it.
     detached: true,
-    env: gitEnvironment({ DAVIT_BRANCH: branch, ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }) }),
+    env: gitEnvironment({
+      DAVIT_BRANCH: branch,
+      // Several versions of Davit may use one repository during an upgrade. The hooks are those of the newest one.
+      DAVIT_RECORDS: 'true',
+      ...(protocol === null ? {} : { GIT_PROTOCOL: protocol }),
+      ...(allocation === null ? {} : { GIT_ALLOC_LIMIT: String(allocation) }),
+    }),
   });
   await started(child);
   const [input, output, errors, report, answer] = child.stdio;

@@ -213,6 +213,19 @@ test('a push of too many objects, and one of too many branches, is refused with 
   expect(swapped).toMatchObject({ code: 0 });
 });
 
+test('a small pack cannot make git allocate much memory: a huge commit is refused, a huge file is read in parts', async () => {
+  const at = await repository('huge');
+  const address = remote('huge');
+  await makeApplication('huge');
+  await writeFile(path.join(folder, 'message'), Buffer.alloc(65 * 1024 * 1024, 'a'));
+  const made = (await git(at, 'commit-tree', 'HEAD^{tree}', '-F', path.join(folder, 'message'))).text.trim();
+  const refused = await git(at, 'push', address, `${made}:refs/heads/main`);
+  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('attempting to allocate') });
+  await writeFile(path.join(at, 'zeros'), Buffer.alloc(65 * 1024 * 1024));
+  await commit(at, {});
+  expect(await git(at, 'push', address, 'main')).toMatchObject({ code: 0 });
+});
+
 /** Runs a script in the repository of an application once its next push has changed a branch. */
 async function onceStored(id: string, script: string): Promise<void> {
   const { git_repository } = await server.client(owner.tokens.READ).call('getApplication', { params: { applicationId: id } });
@@ -222,6 +235,21 @@ async function onceStored(id: string, script: string): Promise<void> {
 }
 
 const logOfTest = { info: () => undefined, warn: () => undefined };
+
+test('a push whose deployed branch git refuses deploys nothing, although another branch is stored', async () => {
+  const at = await repository('half');
+  const id = await makeApplication('half');
+  const params = { applicationId: id };
+  const client = server.client(owner.tokens.READ);
+  const { git_repository } = await client.call('getApplication', { params });
+  const bare = await gitRepositories(server.api.deps.config).open(git_repository?.url ?? '', 'main');
+  await writeFile(path.join(bare, 'hooks/update'), '#!/bin/sh\n[ "$1" != refs/heads/main ]\n', { mode: 0o700 });
+  const pushed = await git(at, 'push', remote('half'), 'main', 'main:other');
+  expect(pushed.text).toContain('[remote rejected] main');
+  expect(pushed.text).toContain('remote: Stored. Only the branch main is deployed');
+  expect((await client.call('listApplicationDeploymentHistoryV2', { params })).results).toEqual([]);
+  expect(await server.database.database.many(oldPushes, [0])).toEqual([]);
+});
 
 test('a push whose git is killed once it is stored is deployed', async () => {
   const at = await repository('stored');

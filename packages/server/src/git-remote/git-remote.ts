@@ -7,7 +7,7 @@ import type { Caller } from '../auth/caller.ts';
 import { startGit, type GitProcess, type GitService } from './git-process.ts';
 import { Push } from './push.ts';
 import type { GitRepositories } from './repositories.ts';
-import type { GitLimits } from './repository-files.ts';
+import { pushAllocation, type GitLimits } from './repository-files.ts';
 import { pushedApplications, sharers, type PushedRow } from './store.ts';
 
 /** The address of a repository: names or ids. */
@@ -107,15 +107,16 @@ export class GitRemote {
   async open({ url, branch, organization_id }: PushedRow, { service, isListing, protocol }: Opening): Promise<GitProcess> {
     const { repositories } = this.#parts;
     const folder = await repositories.open(url, branch);
+    const isPush = service === 'receive-pack';
+    const allocation = isPush ? pushAllocation(repositories.limits) : null;
     const start = async (): Promise<GitProcess> => {
       try {
-        return await startGit({ service, folder, isListing, protocol, branch });
+        return await startGit({ service, folder, isListing, protocol, branch, allocation });
       } catch (cause) {
         throw new AppError({ code: 'OVERLOADED', message: 'git cannot be started at the moment. Try again in a minute.', cause });
       }
     };
     if (isListing) return start();
-    const isPush = service === 'receive-pack';
     if (isPush && !(await repositories.hasRoom(folder))) {
       const message =
         'The repository has reached its limit on this server. Ask the operator to raise DAVIT_GIT_REPOSITORY_MIB, or begin a new one: set git_repository.url to another one and to davit: again.';

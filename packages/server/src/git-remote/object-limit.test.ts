@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { ObjectLimit } from './object-limit.ts';
 
-function pushOf(objects: number): Buffer {
+function pushOf(objects: number, ending = '0000'): Buffer {
   const header = Buffer.alloc(12);
   header.write('PACK');
   header.writeUInt32BE(2, 4);
   header.writeUInt32BE(objects, 8);
   const text = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\0report-status`;
   return Buffer.concat([
-    Buffer.from(`${(text.length + 4).toString(16).padStart(4, '0')}${text}0000`),
+    Buffer.from(`${(text.length + 4).toString(16).padStart(4, '0')}${text}${ending}`),
     header,
     Buffer.alloc(50, 7),
   ]);
@@ -30,6 +30,17 @@ test.each([1, 3, 7, 1000])(
     const { passed, refusal } = await pass(pushOf(101), chunk);
     expect(passed.length > small.length - 51).toBe(false);
     expect(refusal).toContain('101 objects');
+  },
+);
+
+test.each(['0000', '0001', '0002', '00040000'])(
+  'no end of the list of packets that git accepts lets a push pass the limit: %s',
+  async (ending) => {
+    for (const chunk of [1, 1000]) {
+      const small = pushOf(100, ending);
+      expect(await pass(small, chunk)).toEqual({ passed: small, refusal: null });
+      expect((await pass(pushOf(101, ending), chunk)).refusal).toContain('101 objects');
+    }
   },
 );
 

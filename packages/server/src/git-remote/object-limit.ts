@@ -3,11 +3,13 @@ import { Transform, type TransformCallback } from 'node:stream';
 /** Bytes at the beginning of a pack: PACK, its version and the number of its objects. */
 const headerBytes = 12;
 const lengthBytes = 4;
+/** git writes the length 0000 after the last packet, and accepts also 0001 and 0002, which end other lists of packets. */
+const longestEnd = 2;
 
 /**
  * Passes a push to git unless its pack has too many objects. git limits the bytes of a pack only, and needs memory for
- * each object. A push is a list of packets, each with its length in four hexadecimal digits, then the length 0000, then
- * the pack. After a refusal nothing more is passed, and the rest is read, so that the client sees the refusal.
+ * each object. A push is a list of packets, each with its length in four hexadecimal digits, then a length that ends the
+ * list, then the pack. After a refusal nothing more is passed, and the rest is read, so that the client sees the refusal.
  */
 export class ObjectLimit extends Transform {
   readonly #atMost: number;
@@ -44,9 +46,9 @@ export class ObjectLimit extends Transform {
       if (bytes.length < lengthBytes) break;
       const length = Number.parseInt(bytes.toString('latin1', 0, lengthBytes), 16);
       bytes = bytes.subarray(lengthBytes);
-      if (length === 0) this.#isAtPack = true;
+      if (length >= lengthBytes) this.#packetLeft = length - lengthBytes;
+      else if (length <= longestEnd) this.#isAtPack = true;
       // git reports what is no packet.
-      else if (length > lengthBytes) this.#packetLeft = length - lengthBytes;
       else return void (this.#isDone = true);
     }
     this.#rest = bytes;

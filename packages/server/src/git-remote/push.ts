@@ -19,7 +19,7 @@ export class Push {
   readonly #git: GitProcess;
   readonly #row: PushedRow;
   readonly #parts: PushParts;
-  #recordedId: string | null = null;
+  #recorded: { readonly id: string; readonly commit: string } | null = null;
 
   constructor(git: GitProcess, row: PushedRow, parts: PushParts) {
     this.#git = git;
@@ -35,31 +35,38 @@ export class Push {
     const { branch, url } = this.#row;
     let commit: string | null = null;
     for await (const line of createInterface({ input: this.#git.report })) {
-      if (line === 'end') return commit;
-      if (line === 'ready') this.#git.answer.write(`${await this.#record(caller, commit)}\n`);
+      if (line === 'end') {
+        if (commit === null) await this.forget();
+        return commit;
+      }
+      if (line === 'ready') {
+        this.#git.answer.write(`${await this.#record(caller, commit)}\n`);
+        // git may still refuse this branch and take others. The second hook reports what changed.
+        commit = null;
+        continue;
+      }
       const [, next = '', reference] = line.split(' ');
       if (reference === `refs/heads/${branch}` && /[1-9a-f]/.test(next)) commit = next;
     }
     // git was killed, perhaps after it had changed the branch.
-    if (commit !== null && this.#recordedId !== null && (await this.#parts.repositories.newest(url, branch)) === commit) {
-      return commit;
-    }
+    const { commit: expected } = this.#recorded ?? {};
+    if (expected !== undefined && (await this.#parts.repositories.newest(url, branch)) === expected) return expected;
     await this.forget();
     throw new AppError({ code: 'SOURCE_NOT_USABLE', message: 'The push was refused.' });
   }
 
   /** Removes the record of the push. */
   async forget(): Promise<void> {
-    if (this.#recordedId !== null) await this.#parts.database.run(removePush, [this.#recordedId]);
-    this.#recordedId = null;
+    if (this.#recorded !== null) await this.#parts.database.run(removePush, [this.#recorded.id]);
+    this.#recorded = null;
   }
 
   /** Returns what the hook waits for: `ok`, or why the push is refused. */
   async #record({ actor, name, origin }: Caller, commit: string | null): Promise<string> {
     if (commit === null) return 'ok';
     try {
-      const push = await this.#parts.database.one(addPush, [this.#row.id, commit, actor, name, origin]);
-      this.#recordedId = push.id;
+      const { id } = await this.#parts.database.one(addPush, [this.#row.id, commit, actor, name, origin]);
+      this.#recorded = { id, commit };
       return 'ok';
     } catch {
       return 'The push cannot be recorded at the moment. Push again in a minute.';

@@ -7,6 +7,16 @@ export interface GitLimits {
   readonly repositoryBytes: number;
 }
 
+const mebibyte = 1024 * 1024;
+
+/**
+ * Returns the bytes that git may allocate at once for a push: for its table of objects, or for one object. A small pack
+ * may have an object that is a thousand times larger. Files beyond `bigFileThreshold` are read in parts.
+ */
+export function pushAllocation({ pushObjects }: GitLimits): number {
+  return 64 * mebibyte + 128 * pushObjects;
+}
+
 /**
  * Returns the settings of each repository. Objects are checked, since programs of others read them later. A push from
  * a shallow clone is accepted: pipelines have nothing else. Packs are merged by `tidy`, and not while somebody waits
@@ -17,6 +27,7 @@ export function settingsOf({ pushBytes }: GitLimits): string {
 	repositoryformatversion = 0
 	filemode = true
 	bare = true
+	bigFileThreshold = 16m
 [transfer]
 	fsckObjects = true
 [receive]
@@ -41,7 +52,7 @@ export function hooksOf(limits: GitLimits): Readonly<Record<string, string>> {
 /**
  * Returns the hook that runs before a branch changes. It refuses references other than branches, the removal of the
  * deployed branch, as a deployment would find nothing, and too many branches. Then it waits until the server has
- * recorded the push.
+ * recorded the push, unless the server is of an earlier version, which answers nothing.
  */
 function preReceive({ references }: GitLimits): string {
   return `#!/bin/sh
@@ -73,6 +84,7 @@ $changes
 END
 [ "$count" -le ${references} ] ||
   refuse "The repository would have $count branches, and may have ${references}. Remove some: git push <remote> --delete <branch>. The operator sets the limit with DAVIT_GIT_REFERENCES."
+[ -n "$DAVIT_RECORDS" ] || exit 0
 { printf '%s\\n' "$changes"; echo ready; } >&3
 IFS= read -r answer <&4
 [ "$answer" = ok ] || refuse "\${answer:-The server ended. Push again.}"

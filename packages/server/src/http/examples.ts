@@ -27,8 +27,8 @@ export interface ExampleOptions {
 const own: ExampleWords = { request: (body) => body, answer: (body) => body };
 
 /**
- * Serves the examples that the description of the API names: `examples/<operation>/request` and `…/answer`, each as it
- * would be sent. They need no token.
+ * Serves the examples of all operations: `examples/<operation>/request` and `…/answer`, each as it would be sent. They
+ * need no token.
  */
 export function addExamples(
   app: FastifyInstance,
@@ -47,7 +47,7 @@ export function addExamples(
     const example = exampleOf(operationId);
     const body = part === 'request' ? example?.request : part === 'answer' ? example?.answer : undefined;
     if (operation === undefined || body === undefined) {
-      const message = `There is no example of ${operationId} with that name. /openapi.json names all examples.`;
+      const message = `There is no example of ${operationId} with that name. The reference at /docs shows all examples.`;
       return sendError(reply, errorAnswer('NOT_FOUND', message));
     }
     const key = `${operationId} ${part}`;

@@ -7,7 +7,7 @@ import { inline, markdown, tableRows, type AddressOf } from './markdown.ts';
  */
 export function errorsPage(document: string, addressOf: AddressOf): Html {
   const blocks = document.trim().split(/\n{2,}/);
-  return html`<div class="told wide errors-page">${blocks.map((block) => html`${blockOf(block, addressOf)} `)}</div>`;
+  return html`<div class="prose wide errors-page">${blocks.map((block) => html`${blockOf(block, addressOf)} `)}</div>`;
 }
 
 function blockOf(block: string, addressOf: AddressOf): Html {

@@ -12,6 +12,9 @@ export interface FieldsOptions {
   readonly isRequest: boolean;
 }
 
+/** Begins the anchors of the fields of a type: a field may have the name of a part of the page, such as `content`. */
+export const fieldAnchor = 'field-';
+
 /** Nested fields beyond this depth are on the page of their type. */
 const deepest = 2;
 
@@ -54,12 +57,16 @@ export function shapeOf(schema: Schema, { types }: Model): Schema {
   return name === undefined ? schema : (types.get(name) ?? schema);
 }
 
-/** Returns the properties of an object, also those of the shapes of which it consists. */
+/**
+ * Returns the properties of an object, also those of the shapes of which it consists. Its own one counts if a shape has
+ * the name, too.
+ */
 export function propertiesOf(shape: Schema, model: Model): readonly Property[] {
   const own = Object.entries(shape.properties ?? {}).map(([name, schema]) => {
     return { name, schema, isRequired: shape.required?.includes(name) === true };
   });
-  return [...(shape.allOf ?? []).flatMap((part) => propertiesOf(shapeOf(part, model), model)), ...own];
+  const all = [...(shape.allOf ?? []).flatMap((part) => propertiesOf(shapeOf(part, model), model)), ...own];
+  return [...new Map(all.map((property) => [property.name, property])).values()];
 }
 
 /** Returns the shapes of which a value has one; empty if there is no choice. */

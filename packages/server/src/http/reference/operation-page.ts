@@ -24,7 +24,7 @@ export function operationPage(entry: Entry, context: PageContext): Html {
     return section(title, place, parameterList(members, optionsOf(context, `${place}-`, true)));
   };
   return html`<article class="operation" data-operation="${operation.id}">
-    <div class="told">
+    <div class="prose">
       <p class="crumbs"><a href="${groupAddress(operation.tag)}">${operation.tag}</a></p>
       <h1>${operation.summary}</h1>
       <p class="call">

@@ -1,4 +1,4 @@
-import { fieldList } from './fields.ts';
+import { fieldAnchor, fieldList } from './fields.ts';
 import { html, type Html, type Part } from './html.ts';
 import { markdown } from './markdown.ts';
 import type { PageContext } from './operation-page.ts';
@@ -7,7 +7,7 @@ import { typeAddress, typeWords } from './schema.ts';
 
 /** Returns the content of the page of a group: its operations with the first sentence of each. */
 export function groupPage({ tag, description, topics }: Group): Html {
-  return html`<div class="told wide">
+  return html`<div class="prose wide">
     <h1>${tag}</h1>
     <p class="words lead">${description}.</p>
     ${topics.map(
@@ -49,9 +49,9 @@ export function typePage(name: string, { model, addressOf }: PageContext): Html 
   const types = [...(users?.types ?? [])].filter((one) => one !== name);
   const isRequest =
     /(Request|Edit)$/.test(name) || operations.some((id) => model.entries.get(id)?.request?.schema.$ref?.endsWith(`/${name}`));
-  const fields = fieldList(schema, { model, addressOf, anchor: '', isRequest });
+  const fields = fieldList(schema, { model, addressOf, anchor: fieldAnchor, isRequest });
   const values = (schema.enum ?? []).filter(() => !/^- `/m.test(schema.description ?? ''));
-  return html`<div class="told wide">
+  return html`<div class="prose wide">
     <p class="crumbs">Type</p>
     <h1>${name}</h1>
     ${schema.properties === undefined && schema.enum === undefined ? html`<p class="type">${typeWords(schema)}</p>` : undefined}

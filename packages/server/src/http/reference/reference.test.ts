@@ -49,15 +49,28 @@ test('a page tells fields with types, limits and values, who may, and own errors
   expect(page).toContain('davit.call(&#39;deployApplication&#39;'.replaceAll('&#39;', "'"));
   expect(page).not.toContain('| Code |');
   const type = contentOf('/types/ApplicationRequest');
-  expect(type).toMatch(/id="cpu"[\s\S]*?integer[\s\S]*?class="limits">[^<]*default 500/);
+  expect(type).toMatch(/id="field-cpu"[\s\S]*?integer[\s\S]*?class="limits">[^<]*default 500/);
   expect(type).toContain('<a href="/docs/operations/createApplication">');
 });
 
 test('an address that leads nowhere has no page', () => {
-  for (const address of ['/operations/toString', '/types/constructor', '/groups/none', '/operations', '/other']) {
-    expect(reference.page(address)).toBeUndefined();
-  }
+  const unknown = ['/operations/toString', '/types/constructor', '/groups/none', '/operations', '/other'];
+  // Each address that has a page is kept in memory.
+  const longer = ['/operations/deployApplication/more', '/errors/more', '//more'];
+  for (const address of [...unknown, ...longer]) expect({ address, page: reference.page(address) }).toEqual({ address });
 });
+
+test('every field that the search finds has an anchor of its own on its page', () => {
+  const rows: readonly (readonly string[])[] = JSON.parse(reference.searchIndex());
+  const pages = new Map<string, string>();
+  for (const [kind, , , link = ''] of rows) {
+    if (kind !== 'field') continue;
+    const [address = '', anchor = ''] = link.slice('/docs'.length).split('#');
+    const page = pages.get(address) ?? reference.page(address) ?? '';
+    pages.set(address, page);
+    expect({ link, found: page.split(` id="${anchor}"`).length - 1 }).toEqual({ link, found: 1 });
+  }
+}, 60_000);
 
 test('the search has operations, types, fields and errors', () => {
   const rows: readonly (readonly string[])[] = JSON.parse(reference.searchIndex());

@@ -10,7 +10,7 @@ import { groupPage, typePage } from './other-pages.ts';
 import { searchRows } from './search-rows.ts';
 import { startPage } from './start-page.ts';
 
-const missing = html`<div class="told">
+const missing = html`<div class="prose">
   <h1>No such page</h1>
   <p class="words lead">Search for it, or begin at the <a href="/docs">first page</a>.</p>
 </div>`;
@@ -33,8 +33,7 @@ export class Reference {
 
   /** Returns the page at an address below `/docs`, such as `/types/Project`; undefined if there is none. */
   page(address: string): string | undefined {
-    const [, kind = '', name = ''] = address.split('/');
-    const page = this.#pageOf(kind, name);
+    const page = this.#pageOf(address);
     return page === undefined ? undefined : framed(page, this.#sections, this.#version);
   }
 
@@ -48,12 +47,11 @@ export class Reference {
     return JSON.stringify(searchRows(this.#read().model, this.#sections));
   }
 
-  #pageOf(kind: string, name: string): Page | undefined {
+  #pageOf(address: string): Page | undefined {
+    if (address === '/') return { title: 'Start', content: startPage(this.#sections) };
+    if (address === '/errors') return { title: 'Errors', content: errorsPage(this.#errors, this.#read().addressOf) };
+    const [, kind = '', name = ''] = /^\/([^/]+)\/([^/]+)$/.exec(address) ?? [];
     switch (kind) {
-      case '':
-        return { title: 'Start', content: startPage(this.#sections) };
-      case 'errors':
-        return { title: 'Errors', content: errorsPage(this.#errors, this.#read().addressOf) };
       case 'groups':
         return this.#groupPage(name);
       case 'types':

@@ -1,5 +1,5 @@
 import type { ReferenceRow } from '@davit/contract';
-import { propertiesOf } from './fields.ts';
+import { fieldAnchor, propertiesOf } from './fields.ts';
 import { errorAddress } from './links.ts';
 import type { Entry, Model } from './model.ts';
 import { operationAddress, type Section } from './order.ts';
@@ -19,7 +19,7 @@ export function searchRows(model: Model, sections: readonly Section[]): readonly
         'field',
         property.name,
         name,
-        `${typeAddress(name)}#${property.name}`,
+        `${typeAddress(name)}#${fieldAnchor}${property.name}`,
         property.schema.description ?? '',
       ]),
     ]),

@@ -17,7 +17,7 @@ const journeys: readonly Journey[] = [
       ['createEnvironment', 'An environment holds services that run together on one cluster.'],
       ['createApplication', 'Name the git repository, its branch and the Dockerfile.'],
       ['deployApplication', 'Builds the newest commit and starts it.'],
-      ['getApplicationStatus', 'Read it until `state` ends in DEPLOYED or ERROR.'],
+      ['getApplicationStatus', 'Read it until `state` is DEPLOYED, CANCELED, or one with ERROR.'],
     ],
   },
   {
@@ -53,7 +53,7 @@ const journeys: readonly Journey[] = [
 
 /** Returns the content of the first page: what this is, the first request, ways through the API, and all groups. */
 export function startPage(sections: readonly Section[]): Html {
-  return html`<div class="told wide start">
+  return html`<div class="prose wide start">
     <h1>Davit API</h1>
     <p class="words lead">
       Davit builds, deploys and watches applications, containers, databases, jobs, Helm charts and Terraform on your own clusters.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { roleDescriptions, type BuiltInRole } from '@davit/contract';
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAccountOf, listAccounts, resetAccount, trimAccounts } from './index.ts';
 import { TestBrowser, type Answer } from './testing/browser.ts';
 
@@ -44,6 +44,15 @@ const signIn = (email: string, word = password): Promise<Answer> =>
   new TestBrowser(server).send('POST /signIn', { email, password: word });
 
 const expireLinks = statement('test_links_expire', `update one_time_link set expires_at = clock_timestamp()`);
+
+const membershipAdd = statement(
+  'test_links_membership_add',
+  `insert into membership (organization_id, person_id, role) values ($1, $2, 'VIEWER')`,
+);
+const waiting = statement<{ count: number }>(
+  'test_links_waiting',
+  `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+);
 
 describe('the link of an invitation', () => {
   test('shows the invitation, makes an account that is signed in, and works once', async () => {
@@ -163,6 +172,23 @@ describe('a lost password', () => {
     expect(await link(owner.browser, id, admin.id)).toMatchObject({ status: 201 });
     const operator = server.client().call('createPasswordLink', { params: { ...params, userId: owner.id } });
     expect(await operator).toMatchObject({ link: expect.stringContaining('#') });
+  });
+
+  test('of an organization does not work when the person joins another one at the same moment', async () => {
+    const { id } = await server.organization();
+    const admin = await join(id, 'ADMIN');
+    const guest = await join(id);
+    const token = tokenOf(String((await link(admin.browser, id, guest.id)).body['link']));
+    const elsewhere = await server.organization();
+    const { database } = server.database;
+    const late = await database.transaction(async (tx) => {
+      await tx.run(membershipAdd, [elsewhere.id, guest.id]);
+      const answer = reset(token, 'another password');
+      await vi.waitFor(async () => expect((await database.one(waiting)).count).toBe(1), 15_000);
+      // The answer comes after this transaction.
+      return { answer };
+    });
+    expect(await late.answer).toMatchObject({ status: 409, body: { code: 'LINK_NOT_VALID' } });
   });
 
   test('is not replaced by the link of an organization once the person has joined another one, owns it, or has left it', async () => {

@@ -42,7 +42,8 @@ const personLock = statement('password_link_person_lock', 'select id from person
 
 /**
  * Returns a row if an organization ($2) may still set the password of a member ($1) by a link that was created at $3.
- * It may not if the person has left it, has joined another one since, or has become its owner since.
+ * It may not if the person has left it, has joined another one since, or has become its owner since. Needs the lock of
+ * `personLock`.
  */
 const linkStands = statement<{ person_id: string }>(
   'password_link_stands',
@@ -51,7 +52,8 @@ const linkStands = statement<{ person_id: string }>(
     where membership.organization_id = $2 and membership.person_id = $1
       and (organization.owner_id is distinct from $1 or membership.updated_at < $3::timestamptz)
       and not exists (select from membership other
-                       where other.person_id = $1 and other.organization_id <> $2 and other.created_at >= $3::timestamptz)`,
+                       where other.person_id = $1 and other.organization_id <> $2 and other.created_at >= $3::timestamptz)
+      for share of membership, organization`,
 );
 
 /**
@@ -117,9 +119,11 @@ export async function resetPassword(
   const reset = await deps.database.transaction(async (tx) => {
     const { person_id, organization_id, created_at } = await takeLink(tx, 'PASSWORD', token);
     if (person_id === null) throw new Error('a link to set a password names no person');
-    // The organization that created the link must not take over what the person has become since.
-    const stands = organization_id === null ? true : await tx.maybe(linkStands, [person_id, organization_id, created_at]);
-    if (stands === undefined) refuse();
+    if (organization_id !== null) {
+      // The organization that created the link must not take over what the person has become since.
+      await tx.maybe(personLock, [person_id]);
+      if ((await tx.maybe(linkStands, [person_id, organization_id, created_at])) === undefined) refuse();
+    }
     await setPassword(tx, person_id, { hash, former: null });
     await deps.sessions.endAll(person_id, null, tx);
     await recordPersonEvent(tx, person_id, { type: 'UPDATE', part: 'PASSWORD', operation: 'resetPassword', client });

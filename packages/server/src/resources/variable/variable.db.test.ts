@@ -249,6 +249,18 @@ test('secrets have the same operations at every scope, and never show a value', 
   expect((await api.call('listApplicationSecrets', ofApplication)).results).toEqual([]);
 });
 
+test('a secret file with the longest path can be deleted', async () => {
+  // Characters of three bytes, in an order that compresses badly.
+  const name = (folder: number): string =>
+    String.fromCodePoint(...Array.from({ length: 80 }, (_, at) => 0x4e00 + (((folder * 80 + at) * 7919) % 20_000)));
+  const mountPath = `/${Array.from({ length: 12 }, (_, folder) => name(folder)).join('/')}`;
+  const body = { key: 'DEEP', value: 's', mount_path: mountPath };
+  const { id: secretId } = await api.call('createApplicationSecret', { ...ofApplication, body });
+  const params = { ...ofApplication.params, secretId };
+  await api.call('deleteApplicationSecret', { params });
+  expect(await seenBy('application', 'DEEP')).toEqual([]);
+});
+
 test('a value that leads back to itself is refused with the way that it takes', async () => {
   const create = (key: string, value: string) =>
     api.call('createEnvironmentEnvironmentVariable', { ...ofEnvironment, body: { key, value } });

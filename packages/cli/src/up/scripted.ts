@@ -1,0 +1,156 @@
+import type { Detected, Finder } from './detected.ts';
+import { command, debianPackages, library } from './lines.ts';
+
+/** Extensions that the image of PHP has already. */
+const builtIn = new Set(
+  'ctype curl date dom fileinfo filter hash iconv json libxml mbstring openssl pcre pdo pdo_sqlite phar posix random readline reflection session simplexml sodium spl sqlite3 standard tokenizer xml xmlreader xmlwriter zlib'.split(
+    ' ',
+  ),
+);
+
+export const php: Finder = async (folder, names) => {
+  const because = ['composer.json', 'index.php', 'public/index.php'].find((name) => names.includes(name));
+  if (because === undefined) return null;
+  const text = (await folder.read('composer.json')) ?? '';
+  const own = ['composer.json', 'composer.lock', 'symfony.lock'].filter((name) => names.includes(name));
+  const wanted = [...text.matchAll(/"ext-([\w-]+)"/g)].flatMap(([, name = '']) => name.toLowerCase().replace('zend-', ''));
+  // Most frameworks read MySQL or PostgreSQL, and Composer unpacks with zip.
+  const usual = text === '' ? ['opcache'] : ['opcache', 'pdo_mysql', 'pdo_pgsql', 'zip'];
+  const framework = names.includes('artisan') ? 'laravel' : text.includes('"symfony/framework-bundle"') ? 'symfony' : '';
+  // Laravel builds pages by scripts of Node.js.
+  const scripts = framework === 'laravel' ? ((await folder.read('package.json')) ?? '') : '';
+  const facts = {
+    root: names.includes('public/index.php') ? 'public' : '',
+    // Packages in folders of the project are installed from there.
+    composer: text === '' ? '' : /"type"\s*:\s*"path"/.test(text) ? '.' : own.join(' '),
+    extensions: [...new Set([...usual, ...wanted.filter((name) => !builtIn.has(name))])].join(' '),
+    framework,
+    assets: /"build"\s*:\s*"[^"]*vite/.test(scripts) ? (names.includes('package-lock.json') ? 'npm ci' : 'npm install') : '',
+  };
+  const platform = /"platform"\s*:\s*\{[^}]*"php"\s*:\s*"(\d+\.\d+)/.exec(text)?.[1];
+  return { language: 'PHP', because, version: platform ?? /"php"\s*:\s*"[^\d]*(\d+\.\d+)/.exec(text)?.[1] ?? null, facts };
+};
+
+/** Settings of frameworks: the log goes where Davit reads it. */
+const phpSettings: Readonly<Record<string, string>> = {
+  laravel: ' APP_ENV=production LOG_CHANNEL=stderr',
+  symfony: ' APP_ENV=prod',
+};
+
+export function phpFile({ version, port, facts }: Detected): string {
+  const { root = '', composer = '', extensions = '', framework = '', assets = '' } = facts;
+  const install = 'composer install --no-dev --no-interaction --no-progress';
+  const early =
+    composer === '.'
+      ? ''
+      : `# Packages are installed again only when these files change.
+COPY --chown=www-data ${composer} ./
+RUN ${install} --no-scripts --no-autoloader
+`;
+  const steps =
+    composer === ''
+      ? 'COPY --chown=www-data . .\n'
+      : `${early}COPY --chown=www-data . .
+RUN ${install} --optimize-autoloader
+`;
+  const tool = composer === '' ? '' : `COPY --from=${library}/composer:2 /usr/bin/composer /usr/bin/composer\n`;
+  const git = composer === '' ? '' : debianPackages(['git', 'unzip']);
+  const built =
+    assets === ''
+      ? ''
+      : `FROM ${library}/node:24-slim AS assets
+WORKDIR /app
+COPY . .
+RUN ${assets} && npm run build
+
+`;
+  const taken = assets === '' ? '' : 'COPY --from=assets --chown=www-data /app/public/build public/build\n';
+  const site = '/etc/apache2/sites-available/000-default.conf';
+  const setRoot = root === '' ? '' : ` -e 's#/var/www/html#/var/www/html/${root}#'`;
+  return `${built}FROM ${library}/php:${version ?? '8.4'}-apache
+# Apache serves the files on this port, with the rules of .htaccess files.
+ENV PORT=${port}${phpSettings[framework] ?? ''}${composer === '' ? '' : ' COMPOSER_HOME=/tmp/composer'}
+RUN sed -ri 's#^Listen 80$#Listen \${PORT}#' /etc/apache2/ports.conf \\
+ && sed -ri -e 's#:80>#:\${PORT}>#'${setRoot} ${site} && a2enmod rewrite \\
+ && mv "$PHP_INI_DIR/php.ini-production" "$PHP_INI_DIR/php.ini"
+# Extensions, with the libraries that they need.
+COPY --from=docker.io/mlocati/php-extension-installer:2 /usr/bin/install-php-extensions /usr/local/bin/
+RUN install-php-extensions ${extensions}
+${tool}${git}WORKDIR /var/www/html
+USER www-data
+${steps}${taken}EXPOSE ${port}`;
+}
+
+/** Packages of Debian with the libraries that gems load. The image that is not slim has what they are built with. */
+const rubyLibraries: Readonly<Record<string, string>> = {
+  pg: 'libpq5',
+  mysql2: 'libmariadb3',
+  'ruby-vips': 'libvips42',
+  image_processing: 'libvips42',
+};
+
+export const ruby: Finder = async (folder, names) => {
+  const text = await folder.read('Gemfile');
+  if (text === null) return null;
+  // Bundler refuses any other patch than the one that the Gemfile names.
+  const exact = /^ruby ["'](\d+\.\d+\.\d+)["']/m.exec(text)?.[1];
+  const version = (await folder.read('.ruby-version')) ?? /^ruby ["'][^\d"']*(\d+\.\d+)/m.exec(text)?.[1] ?? '';
+  const isRails = names.includes('bin/rails') || /^\s*gem ["']rails["']/m.test(text);
+  const gems = `${text}\n${(await folder.read('Gemfile.lock')) ?? ''}`;
+  const has = (gem: string): boolean => new RegExp(`^\\s*(?:gem ["']${gem}["']|${gem} \\()`, 'm').test(gems);
+  const program = names.find((name) => ['app.rb', 'server.rb', 'main.rb'].includes(name));
+  const rack = has('puma') ? 'puma --bind tcp://0.0.0.0:$PORT' : 'rackup --host 0.0.0.0 --port $PORT';
+  const start = isRails
+    ? 'rails server --binding 0.0.0.0 --port $PORT'
+    : names.includes('config.ru')
+      ? rack
+      : program && `ruby ${program}`;
+  if (start === undefined) return null;
+  const hasAssets = isRails && ['sprockets-rails', 'sprockets', 'propshaft', 'webpacker', 'shakapacker', 'vite_rails'].some(has);
+  const facts = {
+    start: `bundle exec ${start}`,
+    files: ['Gemfile', 'Gemfile.lock', '.ruby-version'].filter((name) => names.includes(name)).join(' '),
+    frozen: names.includes('Gemfile.lock') ? 'BUNDLE_DEPLOYMENT=1 ' : '',
+    // Gems in folders of the project are installed from there.
+    isLocal: String(/\bpath:|:path =>|^\s*gemspec/m.test(text)),
+    rails: isRails ? 'true' : '',
+    assets: String(hasAssets),
+    node: hasAssets && names.includes('package.json') ? (names.includes('yarn.lock') ? 'yarn' : 'npm') : '',
+    packages: [...new Set(Object.entries(rubyLibraries).flatMap(([gem, name]) => (has(gem) ? name : [])))].join(' '),
+  };
+  return { language: 'Ruby', because: 'Gemfile', version: exact ?? /\d+\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null, facts };
+};
+
+export function rubyFile({ version, port, facts }: Detected): string {
+  const { start = '', files = 'Gemfile', frozen = '', isLocal, rails = '', assets, node = '', packages = '' } = facts;
+  const release = version ?? '3.4';
+  const early =
+    isLocal === 'true'
+      ? 'COPY . .\nRUN bundle install\n'
+      : `# Gems are installed again only when these files change.\nCOPY ${files} ./\nRUN bundle install\nCOPY . .\n`;
+  const tools = node === '' ? '' : debianPackages(['nodejs', 'npm']);
+  const modules = node === 'yarn' ? 'npm install --global yarn && yarn install && ' : node === 'npm' ? 'npm install && ' : '';
+  const keys = 'SECRET_KEY_BASE_DUMMY=1 SECRET_KEY_BASE=for-the-build-only';
+  const compile =
+    assets === 'true'
+      ? `RUN ${modules}RAILS_ENV=production ${keys} bundle exec rails assets:precompile && rm -rf node_modules\n`
+      : '';
+  const bundle = `${frozen}BUNDLE_PATH=/usr/local/bundle BUNDLE_WITHOUT=development:test`;
+  const settings = rails === '' ? '' : ' RAILS_ENV=production RAILS_LOG_TO_STDOUT=1 RAILS_SERVE_STATIC_FILES=1';
+  return `FROM ${library}/ruby:${release} AS build
+WORKDIR /app
+ENV ${bundle}
+${tools}${early}${compile}
+# Without what only the installation needs.
+FROM ${library}/ruby:${release}-slim
+${debianPackages(packages.split(' ').filter((one) => one !== ''))}RUN useradd --create-home app
+WORKDIR /app
+RUN chown app .
+ENV ${bundle}
+COPY --from=build /usr/local/bundle /usr/local/bundle
+COPY --from=build --chown=app /app ./
+USER app
+ENV PORT=${port} RACK_ENV=production${settings}
+EXPOSE ${port}
+CMD ${command(start)}`;
+}
