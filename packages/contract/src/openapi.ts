@@ -30,7 +30,8 @@ export interface DocumentOptions {
 /**
  * Letters of the largest example in the document, as JSON. All examples would make the document half as large again.
  * Each is also served by itself, below `/examples`. The document does not refer to these addresses (`externalValue`):
- * generators such as openapi-typescript load what is referred to, and fail where a file of the document is all they have.
+ * generators such as openapi-typescript load what is referred to, and fail where a file of the document is all they
+ * have.
  */
 const largestExample = 300;
 
