@@ -30,9 +30,10 @@ export interface DocumentOptions {
 /**
  * Letters of the largest example in the document, as JSON. All examples would make the document half as large again.
  * Each is also served by itself, below `/examples`. The document does not refer to these addresses (`externalValue`):
- * generators such as openapi-typescript load the files that it refers to, and fail if they have nothing but the document.
+ * generators such as openapi-typescript load what is referred to, and fail where a file of the document is all they
+ * have.
  */
-const largestExample = 200;
+const largestExample = 300;
 
 /** Returns the OpenAPI 3.1 document of the operations. `version` is the version of the program. */
 export function openApi(
@@ -214,17 +215,6 @@ function headerParameters({ method, record, events, audience }: Operation): unkn
   return method === 'GET' || record === null ? [] : [{ $ref: `${parametersPath}If-Match` }];
 }
 
-/**
- * Error codes caused by headers that every operation of the method accepts, in addition to the codes that an operation
- * declares.
- */
-const headerErrors: Readonly<Record<Operation['method'], readonly number[]>> = {
-  GET: [],
-  POST: [400, 409],
-  PUT: [400, 412],
-  DELETE: [400, 412],
-};
-
 /** Targets inside an environment. They cannot be changed any more while their environment is being deleted. */
 const inEnvironments: readonly Target[] = ['environment', 'service', 'deploymentStage', 'deploymentRequest', 'variable'];
 
@@ -237,8 +227,8 @@ function errorsOf(operation: Operation): readonly number[] {
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
   const ofBody = body === undefined ? [] : [400];
   const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
-  const all = [...operation.errors, ...headerErrors[method], ...ofQuery, ...ofBody, ...ofPlace];
-  // Linters want one code of this class at every operation. Most operations also return 401, as `default` says.
+  const all = [...operation.errors, ...ofQuery, ...ofBody, ...ofPlace];
+  // Linters want one code of this class at every operation. 401 is part of `default`, too.
   return all.length === 0 ? [401] : [...new Set(all)].toSorted((a, b) => a - b);
 }
 
@@ -276,7 +266,8 @@ function responses(operation: Operation): Record<string, unknown> {
     [operation.status]: success(operation),
     ...(operation.otherStatus === undefined ? {} : { [operation.otherStatus]: { description: 'Nothing to do' } }),
     ...Object.fromEntries(errorsOf(operation).map((status) => [status, anError])),
-    // Every request may also get 403, 404, 429, 500 and 503, and one with a body 413 and 415.
+    // Every request may also get 401, 403, 404, 429, 500 and 503, one with a body 413 and 415, and one with the header
+    // `Idempotency-Key` or `If-Match` 409 or 412.
     default: anError,
   };
 }

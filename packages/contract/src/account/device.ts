@@ -28,7 +28,6 @@ export const createDeviceSignIn = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`OVERLOADED\` (503) | Too many programs wait. | Try again in some minutes. |
-
   `,
   scope: 'READ',
   target: 'instance',
@@ -138,7 +137,6 @@ export const readDeviceSignIn = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
-
   `,
   scope: 'READ',
   target: 'instance',
@@ -166,12 +164,11 @@ export const confirmDeviceSignIn = operation({
   tag,
   summary: 'Confirm the sign-in of a program',
   description: `
-    Gives the program that shows the code an API token for one of your organizations, with your rights or fewer. Confirm only
-    a code that you see in your own program. The token ends when you leave the organization or get another role.
+    Gives the program that shows the code an API token for one of your organizations, with your rights or fewer. The
+    token ends when you leave the organization or get another role.
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`INVALID_REFERENCE\` (400) | You do not belong to the organization. | Choose one of yours. |
     | \`FORBIDDEN\` (403) | The scope has more rights than your role. | Leave \`scope\` out, or choose READ. |
     | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Begin again in the program. |
   `,
@@ -208,7 +205,6 @@ export const denyDeviceSignIn = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`LINK_NOT_VALID\` (409) | The code is unknown, used or expired. | Nothing to do. |
-
   `,
   scope: 'READ',
   target: 'instance',

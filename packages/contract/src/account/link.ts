@@ -166,7 +166,6 @@ export const resetPassword = operation({
     |---|---|---|
     | \`FORBIDDEN\` (403) | Passwords are switched off. | Sign in through an issuer. |
     | \`LINK_NOT_VALID\` (409) | The link was used, has expired, or the password was set since. | Ask for a new one. |
-
   `,
   scope: 'READ',
   target: 'instance',

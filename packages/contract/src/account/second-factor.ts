@@ -80,7 +80,6 @@ export const confirmSecondFactor = operation({
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | The code is wrong. | Send the present code. |
     | \`NOTHING_TO_CONFIRM\` (409) | No second factor waits for a code. | Create one first. |
-
   `,
   scope: 'READ',
   target: 'instance',
@@ -101,13 +100,12 @@ export const deleteSecondFactor = operation({
   summary: 'Remove the second factor',
   description: `
     Removes the second factor and its recovery codes: from then on your password is enough to sign in. Your sessions stay.
-    Without a second factor, nothing changes.
+    
 
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | The password is wrong. | Send your present password. |
     | \`NO_PASSWORD\` (409) | You sign in through an issuer. | Use the second factor of the issuer. |
-
   `,
   scope: 'READ',
   target: 'instance',

@@ -97,9 +97,7 @@ export const editClusterAdvancedSettings = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`VALIDATION_FAILED\` (400) | A setting is not offered. | Leave it out. |
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
-
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -203,7 +203,6 @@ export const editRoutingTable = operation({
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is not MANAGED. | Set routes where its network is. |
     | \`CLUSTER_LOCKED\` (409) | The cluster is locked. | Unlock it. |
-
   `,
   scope: 'ADMIN',
   target: 'organization',

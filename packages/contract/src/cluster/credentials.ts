@@ -232,7 +232,6 @@ function edition<const Id extends string, const S extends string, B extends TSch
 
       | Code | Cause | Remedy |
       |---|---|---|
-      | \`VALIDATION_FAILED\` (400) | A field or secret that is required is missing. | \`errors\` names it. |
       | \`NAME_TAKEN\` (409) | Credentials of the vendor have the name; case does not matter. | Choose another name. |
     `,
     scope: 'ADMIN',

@@ -18,7 +18,6 @@ export const getClusterKubeconfig = operation({
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\`. | Nothing to do. |
     | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is MANAGED. | Use a SELF_MANAGED cluster. |
-
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -40,7 +40,6 @@ export const getClusterKubernetesEvents = operation({
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\`. | Follow \`streamOrganization\`. |
     | \`CLUSTER_NOT_DEPLOYED\` (409) | Any other cluster. | Use its kubeconfig. |
-
   `,
   scope: 'READ',
   target: 'cluster',
@@ -88,7 +87,6 @@ export const getClusterTokenByClusterId = operation({
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | The cluster is \`Local\` or yours. | Use its kubeconfig. |
     | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is MANAGED. | Use a SELF_MANAGED cluster. |
-
   `,
   scope: 'ADMIN',
   target: 'cluster',
@@ -110,7 +108,6 @@ export const getInstallationHelmValues = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Any cluster. | Store its kubeconfig. |
-
   `,
   scope: 'ADMIN',
   target: 'organization',

@@ -79,7 +79,6 @@ export const createSession = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`FORBIDDEN\` (403) | You sent the token of a session. | Send an id token. |
-
   `,
   scope: 'READ',
   target: 'instance',
@@ -111,7 +110,6 @@ export const deleteSession = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`VALIDATION_FAILED\` (400) | You sent an id token. | Sign out at the issuer. |
-
   `,
   scope: 'READ',
   target: 'instance',

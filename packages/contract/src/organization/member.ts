@@ -109,7 +109,6 @@ export const deleteMember = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`OWNER_REQUIRED\` (409) | The member is the owner. | Transfer the ownership first. |
-    
   `,
   scope: 'ADMIN',
   target: 'organization',
@@ -132,7 +131,6 @@ export const postOrganizationTransferOwnership = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`INVALID_REFERENCE\` (400) | The person is no member. | Invite the person first. |
-
   `,
   scope: 'ADMIN',
   target: 'organization',

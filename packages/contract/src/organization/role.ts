@@ -60,8 +60,8 @@ export const listOrganizationAvailableRoles = operation({
   tag,
   summary: 'List the roles that can be given',
   description: `
-    Returns the built-in roles (Owner, Admin, DevOps, Billing manager, Viewer), then the custom roles, oldest first. Members,
-    invitations and API tokens name their \`id\`.
+    Returns the built-in roles (Owner, Admin, DevOps, Billing manager, Viewer), then the custom roles of the
+    organization, oldest first. 
   `,
   scope: 'READ',
   target: 'organization',
@@ -152,7 +152,6 @@ export const editOrganizationCustomRole = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`INVALID_REFERENCE\` (400) | A cluster or project is not known. | \`errors\` names it. |
     | \`NAME_TAKEN\` (409) | A custom role has the name; case does not matter. | Choose another name. |
   `,
   scope: 'ADMIN',

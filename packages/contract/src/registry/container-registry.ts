@@ -110,7 +110,6 @@ export const createContainerRegistry = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
-
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -151,7 +150,6 @@ export const editContainerRegistry = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`NAME_TAKEN\` (409) | A registry has the name; case does not matter. | Choose another name. |
-
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -222,8 +220,7 @@ export const getContainerVersions = operation({
   tag,
   summary: 'List the images or tags in a registry',
   description: `
-    Asks the registry for the tags of \`imageName\`, highest version first, or without it for the names of its images. The
-    list is empty if the registry has no such image.
+    Asks the registry for the tags of \`imageName\`, highest version first, or without it for the names of its images. 
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -231,7 +228,6 @@ export const getContainerVersions = operation({
     | \`REMOTE_UNREACHABLE\` (424) | The registry does not answer. | Check its URL. |
     | \`REMOTE_REFUSED\` (424) | It refuses the credentials. | Edit them. |
     | \`REMOTE_NOT_UNDERSTOOD\` (424) | It answers like no registry. | Check its URL. |
-
   `,
   scope: 'READ',
   target: 'organization',

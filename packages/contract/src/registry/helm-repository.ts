@@ -90,7 +90,6 @@ export const createHelmRepository = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
-
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -131,7 +130,6 @@ export const editHelmRepository = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`NAME_TAKEN\` (409) | A repository has the name; case does not matter. | Choose another name. |
-
   `,
   scope: 'WRITE',
   target: 'organization',
@@ -185,8 +183,7 @@ export const getHelmCharts = operation({
   tag,
   summary: 'List the charts of a Helm repository',
   description: `
-    Asks the repository for its charts with their versions, or only for those of \`chartName\`. The list is empty if there is
-    no such chart.
+    Asks the repository for its charts with their versions, or only for those of \`chartName\`. 
 
     | Code | Cause | Remedy |
     |---|---|---|
@@ -194,7 +191,6 @@ export const getHelmCharts = operation({
     | \`REMOTE_UNREACHABLE\` (424) | The repository does not answer. | Check its URL. |
     | \`REMOTE_REFUSED\` (424) | It refuses the credentials. | Edit them. |
     | \`REMOTE_NOT_UNDERSTOOD\` (424) | It answers like no repository. | Check its URL. |
-
   `,
   scope: 'READ',
   target: 'organization',

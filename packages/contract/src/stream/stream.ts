@@ -29,7 +29,7 @@ export const streamOrganization = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
-    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+    
 
   `,
   scope: 'READ',
@@ -71,7 +71,7 @@ export const streamDeployment = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
-    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+    
 
   `,
   scope: 'READ',
@@ -96,7 +96,7 @@ export const streamServiceLog = operation({
     | Code | Cause | Remedy |
     |---|---|---|
     | \`TOO_MANY_STREAMS\` (429) | The token has too many streams open. | Close one, or follow the organization with one. |
-    | \`OVERLOADED\` (503) | The server has too many streams, or is stopping. | Try again in some seconds. |
+    
 
   `,
   scope: 'READ',
