@@ -111,7 +111,7 @@ test('what is known of the output of a service goes with the service', async () 
   await fixture.deploy([shop]);
   await fixture.reaches(shop.serviceId, 'DEPLOYED');
   fixture.fake.print(fixture.fake.instances[0]?.id ?? '', 'one');
-  await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']));
+  await vi.waitFor(async () => expect(await lines(shop)).toEqual(['one']), 10_000);
   const line = { stream: 'stdout', message: 'one', source_at: '2026-01-01T00:00:00Z', origin: 'pod' };
   await database.run(insertServiceLog, [shop.serviceId, null, 'other', 'other', JSON.stringify([line])]);
   await database.run(trimServiceLogs, [0]);

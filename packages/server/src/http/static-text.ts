@@ -24,7 +24,11 @@ export function staticText(type: string, make: () => string | Promise<string>, c
   };
   return {
     send: async (request, reply) => {
-      text ??= load();
+      text ??= load().catch((error: unknown) => {
+        // The next request tries again.
+        text = undefined;
+        throw error;
+      });
       const { body, etag } = await text;
       const encoding = acceptedEncoding(request.headers['accept-encoding'], ['br', 'gzip']);
       // Each encoding needs its own tag (RFC 9110, 8.8.3.3).

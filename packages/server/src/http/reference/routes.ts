@@ -12,7 +12,14 @@ const mostKept = 64;
 /** Adds the reference of the API below `/docs`. Its script and style are files of the console. */
 export function addReference(pages: FastifyInstance, version: string): void {
   let made: Promise<Reference> | undefined;
-  const reference = (): Promise<Reference> => (made ??= makeReference(version));
+  const reference = (): Promise<Reference> => {
+    made ??= makeReference(version).catch((error: unknown) => {
+      // The next request tries again.
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
   const kept = new Map<string, StaticText>();
   const send = async (address: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     void reply.headers(pageHeaders);

@@ -45,6 +45,10 @@ const earlierInvitations = statement(
   `insert into mail (id, kind, recipient, organization_id, due_at, expires_at)
    select gen_random_uuid(), 'INVITATION', 'p' || i || '@example.com', $1, null, clock_timestamp() from generate_series(1, $2::int) i`,
 );
+const ageOrganization = statement(
+  'test_mail_age_organization',
+  `update organization set created_at = created_at - interval '2 days' where id = $1`,
+);
 const mailRows = statement<{ text: string; waiting: number; total: number }>(
   'test_mail_rows',
   `select coalesce(jsonb_agg(to_jsonb(mail)), '[]')::text as text, count(due_at)::int as waiting, count(*)::int as total from mail`,
@@ -165,6 +169,21 @@ test('an organization sends 100 invitations in an hour at most, also at the same
   expect(invited.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
   const { id: another } = await server.organization('Another');
   await server.client().call('postInviteMember', { params: { organizationId: another }, body: { email: 'q@example.org' } });
+});
+
+test('many new organizations get no more than some, and do not stop one that is older', async () => {
+  const { database } = server.database;
+  const names = ['Fresh', 'Spam', 'More', 'Most', 'Old'];
+  const [fresh, spam, more, most, old] = await Promise.all(names.map((name) => server.organization(name)));
+  await database.run(ageOrganization, [old?.id]);
+  for (const one of [spam, more, most]) await database.run(earlierInvitations, [one?.id, 100]);
+  const invite = (organizationId = '') =>
+    server.client().call('postInviteMember', { params: { organizationId }, body: { email: 'r@example.org' } });
+  await expect(invite(fresh?.id)).rejects.toMatchObject({
+    status: 429,
+    message: expect.stringContaining('organizations of less than a day together send 300 in an hour'),
+  });
+  await expect(invite(old?.id)).resolves.toMatchObject({ email: 'r@example.org' });
 });
 
 test('without a mail server nobody can ask, and the answer says what to do', async () => {

@@ -13,8 +13,11 @@ export interface Mail {
 const mostPerRecipient = 3;
 const mostPerHour = 200;
 
-/** Invitations that are mailed to one address in a day, of an organization in an hour, and of all in an hour. */
-const mostInvitations = { recipient: 5, organization: 100, installation: 500 };
+/**
+ * Invitations that are mailed to one address in a day, of an organization in an hour, and of all organizations of less
+ * than a day in an hour: a person who creates many organizations gets no more, and does not stop the older ones.
+ */
+const mostInvitations = { recipient: 5, organization: 100, newcomers: 300 };
 
 interface InvitationMail {
   readonly mail: Mail;
@@ -38,7 +41,7 @@ export async function queueInvitation(
   const limits = [
     ['recipient', 'one address gets', 'a day'],
     ['organization', 'an organization sends', 'an hour'],
-    ['installation', 'this installation sends', 'an hour'],
+    ['newcomers', 'organizations of less than a day together send', 'an hour'],
   ] as const;
   for (const [of, who, time] of limits) {
     if (counts[of] < mostInvitations[of]) continue;

@@ -51,6 +51,15 @@ export class MailSender {
     (await this.#transport)?.close();
   }
 
+  #opened(): Promise<Transporter> {
+    this.#transport ??= openTransport(this.#parts.mail).catch((error: unknown) => {
+      // The next mail tries again.
+      this.#transport = null;
+      throw error;
+    });
+    return this.#transport;
+  }
+
   async #sendAll(): Promise<void> {
     while (!this.#loop.signal.aborted) {
       const row = await this.#parts.database.maybe(mailTake, [leaseSeconds]);
@@ -69,7 +78,7 @@ export class MailSender {
     }
     try {
       // As an object, an address cannot name further recipients.
-      const transport = await (this.#transport ??= openTransport(this.#parts.mail));
+      const transport = await this.#opened();
       await transport.sendMail({ to: { name: '', address: row.recipient }, ...mail });
     } catch (error) {
       const isRefused = isForGood(error);

@@ -20,25 +20,28 @@ export interface MailCounts {
   readonly recipient_seconds: number | null;
   readonly organization: number;
   readonly organization_seconds: number | null;
-  readonly installation: number;
-  readonly installation_seconds: number | null;
+  readonly newcomers: number;
+  readonly newcomers_seconds: number | null;
 }
 
 /**
- * Returns the invitations to a recipient ($1) within a day, and those of an organization ($2) and of all within an
- * hour. Needs the lock of `mailsLock`.
+ * Returns the invitations to a recipient ($1) within a day, and those of an organization ($2) within an hour. If it is
+ * less than a day old, also those of all organizations of that age, or deleted ones, within an hour. Needs the lock of
+ * `mailsLock`.
  */
 export const invitationsCount = statement<MailCounts>(
   'mail_invitations_count',
-  `with recent as (
+  `with established as (select id from organization where created_at < clock_timestamp() - interval '1 day'),
+   recent as (
      select recipient = $1::text as same, organization_id is not distinct from $2::uuid as own,
             created_at > clock_timestamp() - interval '1 hour' as hour,
+            organization_id not in (select id from established) and $2::uuid not in (select id from established) as new,
             ceil(extract(epoch from created_at - clock_timestamp()))::int as at
        from mail where kind = 'INVITATION' and created_at > clock_timestamp() - interval '1 day'
    )
    select count(*) filter (where same)::int as recipient, 86400 + min(at) filter (where same) as recipient_seconds,
           count(*) filter (where own and hour)::int as organization, 3600 + min(at) filter (where own and hour) as organization_seconds,
-          count(*) filter (where hour)::int as installation, 3600 + min(at) filter (where hour) as installation_seconds
+          count(*) filter (where new and hour)::int as newcomers, 3600 + min(at) filter (where new and hour) as newcomers_seconds
      from recent`,
 );
 
