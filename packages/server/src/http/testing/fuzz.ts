@@ -360,8 +360,18 @@ function wellFormed(text: string): string {
   return text.toWellFormed();
 }
 
-/** Statuses that every request may get. The document has them as the default response. */
-const ofEveryRequest: ReadonlySet<number> = new Set([403, 404, 429]);
+/*
+ * The document has these statuses as the default response: those that every request may get, those of the headers that
+ * its method takes (`Idempotency-Key`, `If-Match`), and those of a body.
+ */
+const ofEveryRequest: readonly number[] = [401, 403, 404, 429];
+const ofMethod: Readonly<Record<string, readonly number[]>> = { post: [400, 409], put: [400, 412], delete: [400, 412] };
+const ofBody: readonly number[] = [400, 413, 415];
+
+function isInDefault({ method, operation }: Route, status: number): boolean {
+  const ofHeaders = ofMethod[method] ?? [];
+  return [...ofEveryRequest, ...ofHeaders, ...(operation.requestBody === undefined ? [] : ofBody)].includes(status);
+}
 
 function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
   const { status } = response;
@@ -369,7 +379,7 @@ function faultsOf(request: FuzzRequest, response: Response, text: string): strin
   if (route === undefined) return [];
   const name = `${route.id} ${status}`;
   if (status >= 500) return [`${name}: ${text}`];
-  const code = route.operation.responses[status] === undefined && ofEveryRequest.has(status) ? 'default' : String(status);
+  const code = route.operation.responses[status] === undefined && isInDefault(route, status) ? 'default' : String(status);
   const documented = route.operation.responses[code];
   if (documented === undefined) return [`${name}: not documented: ${text}`];
   const type = response.headers.get('content-type')?.split(';')[0];
