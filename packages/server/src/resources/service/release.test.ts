@@ -7,17 +7,11 @@ import { composeRelease, serviceBuiltIns } from './release.ts';
 import type { ApplicationSpec } from './kinds/application.ts';
 import type { ServiceFacts } from './rows.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
+import { testInstallation } from './shapes/testing.ts';
 
 const clusterId = 'a9f0a2c4-0000-4000-8000-000000000001';
 const clusterSettings = { [clusterId]: { address: 'https://east.example.org' } };
-const settings = {
-  gatewayDomain: 'apps.example.org',
-  gatewayPort: 4480,
-  variablePrefix: 'DAVIT',
-  clusterSettings,
-  gatewayHttpsPort: null,
-  addressCertificates: 'none' as const,
-};
+const settings = { ...testInstallation, clusterSettings };
 const at = '2026-01-01T00:00:00.000Z';
 const port: PortSpec = {
   id: 'port',

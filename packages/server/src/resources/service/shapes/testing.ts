@@ -20,6 +20,15 @@ import { composeRelease } from '../release.ts';
 import type { ServiceFacts } from '../rows.ts';
 import { mergedSettings } from './advanced-settings.ts';
 
+/** Settings of an installation that serves addresses without HTTPS, for releases. */
+export const testInstallation = {
+  gatewayDomain: 'apps.example.org',
+  gatewayPort: 4480,
+  variablePrefix: 'DAVIT',
+  gatewayHttpsPort: null,
+  addressCertificates: 'none' as const,
+};
+
 /*
  * Services as the API accepts them, as the workloads that a driver gets. Each value passes the stages of a deployment:
  * validation, rules, release, workload.
@@ -91,15 +100,7 @@ export function accepted(service: TestService, { driver, owner, image }: TestPla
   if (problems.found.length > 0) return JSON.stringify(problems.found);
   const facts = factsOf({ ...spec, advanced_settings }, request.name, { driver, owner });
   const clusterSettings = { [driver]: { address: 'https://east.example.org' } };
-  const installation = {
-    gatewayDomain: 'apps.example.org',
-    gatewayPort: 4480,
-    variablePrefix: 'DAVIT',
-    clusterSettings,
-    gatewayHttpsPort: null,
-    addressCertificates: 'none' as const,
-  };
-  const { config } = composeRelease(facts, rows, installation, groups);
+  const { config } = composeRelease(facts, rows, { ...testInstallation, clusterSettings }, groups);
   return toWorkload({
     owner,
     release: randomUUID(),
