@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { memo, use, type ReactNode } from 'react';
 import { detailsOf } from '../data/queries.ts';
 import { TreeContext, type EnvironmentNode, type ServiceNode, type Tree } from '../data/tree.ts';
-import { usePlace } from '../frame/place.ts';
+import { usePageLocation } from '../frame/page-location.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
@@ -32,7 +32,7 @@ export function Overview(): ReactNode {
 }
 
 function NewProject(): ReactNode {
-  const { organizationId } = usePlace();
+  const { organizationId } = usePageLocation();
   if (organizationId === null) return null;
   return (
     <Link className="button" to="/organization/$organizationId/new" params={{ organizationId }}>

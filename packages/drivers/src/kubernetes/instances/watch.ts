@@ -20,7 +20,7 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
     for (const uid of reported.keys()) if (!pods.has(uid)) reported.delete(uid);
     for (const [uid, pod] of pods) if (!reported.has(uid)) reported.set(uid, reportedOf(pod));
   };
-  const tell = ({ type: kind, object }: Change<Pod>): void => {
+  const report = ({ type: kind, object }: Change<Pod>): void => {
     const change = { type: kind, object: withRunLabels(object) };
     const uid = change.object.metadata?.uid ?? '';
     for (const type of eventsOf(change, reported.get(uid))) {
@@ -30,7 +30,7 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
     else reported.set(uid, reportedOf(change.object));
   };
   try {
-    await follow<Pod>(scope.api, { path: pathOf('Pod'), query }, { onEvent: tell, onChange }, signal);
+    await follow<Pod>(scope.api, { path: pathOf('Pod'), query }, { onEvent: report, onChange }, signal);
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The events of the cluster could not be read');
