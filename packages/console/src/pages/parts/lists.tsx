@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
+import { Commands } from '../../parts/commands.tsx';
 import { DeploymentName, History } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LogLines } from '../../parts/log-lines.tsx';
@@ -47,6 +48,9 @@ export function Lists(): ReactNode {
       <RecordsOf title="Records, none" query={none} refusal="This token may only read." />
       <RecordsOf title="Records, being read" query={loading} refusal={null} />
       <RecordsOf title="Records, not allowed" query={refused} refusal={null} />
+      <Commands title="Commands" lines={['davit login https://davit.example.org', 'davit up']}>
+        What the commands do, in one sentence.
+      </Commands>
       <History history={deployments} advice="Deploy the service.">
         {(entries) => (
           <table className="list">
