@@ -29,6 +29,11 @@ const parts = createRoute({
 });
 const environment = createRoute({ getParentRoute: () => root, path: '/environment/$environmentId', component: EnvironmentPage });
 const services = createRoute({ getParentRoute: () => environment, path: '/', component: ServicesOfEnvironment });
+const graph = createRoute({
+  getParentRoute: () => environment,
+  path: '/graph',
+  component: lazyRouteComponent(() => import('./pages/graph/graph.tsx'), 'GraphPage'),
+});
 const deployments = createRoute({
   getParentRoute: () => environment,
   path: '/deployments',
@@ -245,7 +250,7 @@ export const router = createRouter({
     organization,
     parts,
     webhooks,
-    environment.addChildren([services, deployments, previews, environmentSettings]),
+    environment.addChildren([services, graph, deployments, previews, environmentSettings]),
     ...beginnings,
     account,
     organizationPages,

@@ -134,6 +134,8 @@ export class Collected {
 /** Returns the keys of the records that events of an environment make untrue. */
 function keysOf(environmentId: string, events: ReadonlySet<string>): (readonly string[])[] {
   const isChanged = ['DEPLOYMENT', 'QUEUE', 'SERVICE_STATE'].some((event) => events.has(event));
-  const own = ['details', ...(isChanged ? readAgain : events.has('STEP') ? ['deploymentLog'] : [])];
+  // References cost a read for each service; only the end of a deployment makes some, by the outputs of its jobs.
+  const made = events.has('DEPLOYMENT') ? ['references'] : [];
+  const own = ['details', ...made, ...(isChanged ? readAgain : events.has('STEP') ? ['deploymentLog'] : [])];
   return [...own.map((key) => [key, environmentId]), ...(events.has('ENVIRONMENT_STATE') ? [['environments']] : [])];
 }

@@ -3,12 +3,13 @@ import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { Fragment, memo, useMemo, type ReactNode } from 'react';
 import { detailsOf, environmentOf, historyOf, linksIn, servicesIn } from '../data/queries.ts';
-import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
+import { FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useGrowing } from '../parts/growing.ts';
 import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Cut, Head } from '../parts/page.tsx';
 import { ServiceStates, State, StateOf } from '../parts/state.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { duration, milliseconds } from '../time.ts';
 import {
   isUnderWay,
@@ -22,6 +23,7 @@ import {
   type ServiceStatus,
 } from '../words.ts';
 import { EnvironmentActions } from './environment-actions.tsx';
+import { NoServices } from './no-services.tsx';
 
 const none: ServiceRowProps['addresses'] = [];
 
@@ -42,9 +44,12 @@ export function EnvironmentPage(): ReactNode {
         facts={environment.data !== undefined && <Facts environment={environment.data} details={details.data} />}
         actions={<EnvironmentActions environmentId={environmentId} details={details.data} name={environment.data?.name ?? ''} />}
       />
-      <nav className="tabs" aria-label="Environment">
+      <Tabs label="Environment">
         <Link to="/environment/$environmentId" params={{ environmentId }} activeOptions={{ exact: true }}>
           Services<span className="n">{count}</span>
+        </Link>
+        <Link to="/environment/$environmentId/graph" params={{ environmentId }}>
+          Graph
         </Link>
         <Link to="/environment/$environmentId/deployments" params={{ environmentId }}>
           Deployments
@@ -55,7 +60,7 @@ export function EnvironmentPage(): ReactNode {
         <Link to="/environment/$environmentId/settings" params={{ environmentId }}>
           Settings
         </Link>
-      </nav>
+      </Tabs>
       <Outlet />
     </>
   );
@@ -99,23 +104,7 @@ export function ServicesOfEnvironment(): ReactNode {
         <LoadingRows rows={6} />
       </div>
     );
-  if (services.data.length === 0) {
-    return (
-      <div className="box">
-        <Face
-          icon="empty"
-          title="No services yet"
-          action={
-            <Link className="button main" to="/environment/$environmentId/new" params={{ environmentId }}>
-              New service
-            </Link>
-          }
-        >
-          Create an application, a container, a database, a job, a chart or a Terraform configuration, then deploy it here.
-        </Face>
-      </div>
-    );
-  }
+  if (services.data.length === 0) return <NoServices environmentId={environmentId} />;
   const byId = new Map(services.data.map((service) => [service.id, service]));
   let left = drawn;
   const stages = details.data.stages.flatMap((stage) => {

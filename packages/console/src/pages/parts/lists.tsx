@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Commands } from '../../parts/commands.tsx';
+import { Graph } from '../../parts/graph.tsx';
 import { DeploymentName, History } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LogLines } from '../../parts/log-lines.tsx';
@@ -9,7 +10,7 @@ import { Older } from '../../parts/older.tsx';
 import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State, StateOf } from '../../parts/state.tsx';
-import { at, broken, forbidden, lines, long, records } from './sample.ts';
+import { at, broken, forbidden, graph, lines, long, records } from './sample.ts';
 
 type Sample = (typeof records)[number];
 
@@ -81,6 +82,9 @@ export function Lists(): ReactNode {
       </History>
       <Box title="The end of a list">
         <Older what="deployments" hasOlder isReading error={broken} onRead={() => undefined} />
+      </Box>
+      <Box title="A graph" more={graph.edges.length}>
+        <Graph label="Sample" stages={graph.stages} edges={graph.edges} onOpen={() => undefined} />
       </Box>
       <Box title="A log" more={lines.length}>
         <LogLines lines={lines} label="Sample" isShort doesWrap find="ms" />
