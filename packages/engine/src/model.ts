@@ -27,7 +27,10 @@ export interface ReleasePort {
   readonly public: boolean;
   readonly isDefault: boolean;
   readonly protocol: PortProtocol;
-  /** Host names under which the gateway serves the port; empty for ports that are not public. */
+  /**
+   * Host names under which the gateway serves the port; empty for ports that are not public. Of a TCP port: the names
+   * for which it has a certificate of its own.
+   */
   readonly hosts: readonly string[];
   /**
    * Host names of the users' own under which the gateway serves the port; a leading `*.` stands for one label. Absent
