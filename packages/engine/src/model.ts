@@ -39,7 +39,7 @@ export interface ReleasePort {
   readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
-  /** Clients of a public TCP port may begin with TLS, which the gateway terminates. Absent: they cannot. */
+  /** The gateway terminates TLS for clients of a public TCP port that want it. Absent: it does not. */
   readonly acceptsTls?: true;
 }
 
