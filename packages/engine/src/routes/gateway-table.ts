@@ -14,6 +14,8 @@ export const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 /** What one service contributes to the table. */
 export interface Entry {
   readonly routes: ServiceRoutes;
+  /** Host names at which TCP ports accept TLS with a certificate of their own. */
+  readonly tlsHosts: readonly string[];
   /** Whether the service asks for HTTP without a redirect to HTTPS. */
   readonly plainHttp: boolean;
   /** Routes and options in one text, to compare entries. */
