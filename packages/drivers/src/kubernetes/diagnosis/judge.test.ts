@@ -11,7 +11,11 @@ import { label } from '../names/labels.ts';
 import { toNumber } from '../names/quantity.ts';
 import { sampleWorkload } from '../testing/workloads.ts';
 import { explain } from './failures.ts';
-import { faultOf, imageFault, judgeReady, judgeStart, lasting, type InstanceFacts } from './judge.ts';
+import { withFirstSeen } from './fault.ts';
+import { imageFault } from './image-fault.ts';
+import type { InstanceFacts } from './instance-facts.ts';
+import { judgeReady, judgeStart } from './judge.ts';
+import { faultOf } from './start-faults.ts';
 
 interface PodInput {
   readonly state?: ContainerState;
@@ -328,9 +332,9 @@ describe('an instance with a helper has been started', () => {
 
   test('with times of their own for what may pass', () => {
     const first = withHelper({ main: away, helper: away });
-    const faults = lasting(new Map(), [faultOf(seen(first, { now: 5_000 }))], 5_000);
+    const faults = withFirstSeen(new Map(), [faultOf(seen(first, { now: 5_000 }))], 5_000);
     const second = withHelper({ helper: away });
-    const later = lasting(faults, [faultOf(seen(second, { now: 50_000 }))], 50_000);
+    const later = withFirstSeen(faults, [faultOf(seen(second, { now: 50_000 }))], 50_000);
     expect(start(second, { now: 50_000, faults: later })).toEqual({ type: 'WAIT', againAt: 110_000 });
   });
 
@@ -353,7 +357,7 @@ describe('a fault that may pass has its time from when it was first seen', () =>
   const volume = event('FailedMount', 'failed to sync secret cache');
   const sandbox = event('FailedCreatePodSandBox', 'plugin not initialized');
   const since = (before: ReadonlyMap<string, number>, one: Pod | null, now: number, events: readonly Event[] = []) => {
-    const faults = lasting(before, [faultOf(seen(one, { now, events }))], now);
+    const faults = withFirstSeen(before, [faultOf(seen(one, { now, events }))], now);
     return { faults, judged: start(one, { now, events, faults }) };
   };
 
