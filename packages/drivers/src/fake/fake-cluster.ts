@@ -297,6 +297,7 @@ class MemoryCluster implements FakeCluster {
           fromIndex: workload.firstInstance ?? 0,
         }).map(({ instance }) => instance),
       ),
+    keepUp: () => Promise.resolve(),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
         this.#select(selector).map(({ instance }) => instance),
