@@ -137,6 +137,11 @@ export class KubernetesDriver implements ClusterDriver {
     return awaitReady(this.#scope, workload, context);
   }
 
+  /** Does nothing: the controllers of Kubernetes start instances again from the beginning. */
+  keepUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]> {
     try {
       return (await findSelected(this.#scope, selector, signal)).map(toInstance);

@@ -1,5 +1,5 @@
 import { shownUrl } from './repository-url.ts';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import type { Commit, FileList, WantedFiles, WantedList } from '../source-driver.ts';
@@ -10,6 +10,7 @@ import type { GitResult } from './git-command.ts';
 import { progressTo } from './git-progress.ts';
 import { gitFailure, isRefusedById, localGitFailure, tooLarge } from './git-failure.ts';
 import type { KeptObjects, KeptRepository } from './kept-objects.ts';
+import { initRepository } from './new-repository.ts';
 import { listReferences, listTags, noSuchReference, wholeDepth, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
@@ -35,24 +36,30 @@ export class GitCheckout {
 
   /**
    * Fetches the newest commit of the branch for a later `checkout` to the same folder, and returns its id. Returns null
-   * if nothing is kept, because that would fetch everything, and if the fetch fails for a reason that the list of
-   * references tells better, or that kept objects may have. Fails if the host cannot be reached or refuses access.
+   * if nothing is kept, because that would fetch everything, or if `#fetchTagged` does not succeed.
    */
   async fetchNewest(): Promise<string | null> {
-    const { signal, source } = this.#call;
+    const { source } = this.#call;
     const kept = this.#options.kept?.one ?? null;
     if (kept === null) return null;
     await this.#initAnew();
     if (!(await kept.linkInto(this.#gitFolder).catch(() => false))) return null;
     const reference = source.branch === undefined ? 'HEAD' : `refs/heads/${source.branch}`;
-    // Tags that point at the commit come with it, because it gets a reference here.
+    return (await this.#fetchTagged(`+${reference}:${newestReference}`)) ? this.#readNewest() : null;
+  }
+
+  /**
+   * Fetches references and commits without their history, with the tags that point at them. Git fetches tags if a
+   * reference is stored here. Returns false if the host has no such reference, or if the fetch fails for a reason that
+   * kept objects may have. Fails if the host cannot be reached or refuses access.
+   */
+  async #fetchTagged(...wanted: readonly string[]): Promise<boolean> {
     const options = ['--progress', '--no-recurse-submodules', '--no-write-fetch-head', '--depth=1'];
-    const result = await this.#followed('fetch', ...options, '--', 'origin', `+${reference}:${newestReference}`);
-    signal.throwIfAborted();
-    if (result.code === 0) return this.#readNewest();
+    const result = await this.#followed('fetch', ...options, '--', 'origin', ...wanted);
+    if (result.code === 0) return true;
     const failure = gitFailure(result, this.#call.repository);
     if (isFaultOfHost(failure)) throw failure;
-    return null;
+    return false;
   }
 
   /** Returns the commit that `fetchNewest` has fetched to this folder; null if there is none. */
@@ -101,6 +108,12 @@ export class GitCheckout {
         return false;
       });
     }
+    const { branch } = this.#call.source;
+    // Mostly it is the newest commit of its branch, so the branch costs nothing and brings the tags.
+    if (kept !== null && attempt.usesKept && branch !== undefined) {
+      const isFetched = await this.#fetchTagged(wanted, `+refs/heads/${branch}:refs/davit/branch`);
+      if (isFetched) return { id: wanted, commit: this.#readAndKeep(kept, wanted) };
+    }
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
     tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
@@ -109,11 +122,11 @@ export class GitCheckout {
     return { id: commit.id, commit: tags.then((known) => ({ ...commit, tag: known.get(commit.id) ?? '' })) };
   }
 
-  /** Returns a commit that `fetchNewest` has fetched, after its objects are kept. */
+  /** Returns a commit that `#fetchTagged` has fetched, after its objects are kept. */
   async #readAndKeep(kept: KeptRepository, wanted: string): Promise<Commit> {
     const commit = await this.#details(wanted);
     if (commit === null) throw await this.#noSuchCommit(wanted);
-    await this.#keep(kept, wanted, false);
+    await this.#keep(kept, commit.id, false);
     return commit;
   }
 
@@ -314,11 +327,8 @@ export class GitCheckout {
     if (/^fatal: bad revision/m.test(result.stderr)) return null;
     this.#must(result);
     const [id = '', authorName = '', createdAt = '', tags = '', message = ''] = result.stdout.split('\0');
-    const tag =
-      tags
-        .split(', ')
-        .at(-1)
-        ?.replace(/^tag: /, '') ?? '';
+    // A commit without history is also decorated as `grafted`.
+    const [tag = ''] = tags.split(', ').flatMap((one) => (one.startsWith('tag: ') ? [one.slice('tag: '.length)] : []));
     return { id, message: message.trim(), authorName, createdAt, tag };
   }
 
@@ -361,22 +371,6 @@ interface Attempt {
 interface Fetched {
   readonly id: string;
   readonly commit: Promise<Commit>;
-}
-
-/**
- * Makes an empty repository with a remote. `git init` and `git remote add` would do the same in two processes, which
- * take longer than the fetch of a small change. See gitrepository-layout(5).
- */
-async function initRepository(directory: string, url: string): Promise<void> {
-  const folder = join(directory, '.git');
-  for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
-    await mkdir(join(folder, name), { recursive: true });
-  }
-  await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
-  const quoted = `"${url.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
-  const core = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
-  const remote = `[remote "origin"]\n\turl = ${quoted}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`;
-  await writeFile(join(folder, 'config'), core + remote);
 }
 
 function isFullId(wanted: string): boolean {

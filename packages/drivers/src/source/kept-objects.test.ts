@@ -146,6 +146,26 @@ describe('the newest commit of a branch', { timeout: 120_000 }, () => {
     }
   });
 
+  test('is fetched by its id with its tags in one command, as is a commit that the branch has left behind', async () => {
+    await checkout(commits[0]);
+    repository.git('tag', 'v4', commits[1] ?? '');
+    try {
+      for (const [at, tag] of [
+        [2, ''],
+        [1, 'v4'],
+      ] as const) {
+        const before = server.requests.length;
+        const from = { ...branch(), commit: commits[at] ?? '' };
+        expect(await source.checkout(from, target(), recordedContext())).toMatchObject({ id: commits[at], tag });
+        expect(server.requests.length - before).toBeLessThan(5);
+      }
+      const from = { ...branch(), branch: 'gone', commit: commits[1] ?? '' };
+      expect(await source.checkout(from, target(), recordedContext())).toMatchObject({ id: commits[1], tag: 'v4' });
+    } finally {
+      repository.git('tag', '--delete', 'v4');
+    }
+  });
+
   test('is only resolved as long as nothing is kept, and for a commit that is named', async () => {
     const folder = target();
     const before = server.sent.bytes;
