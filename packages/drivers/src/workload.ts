@@ -201,6 +201,8 @@ export interface Instance {
   /** Time of the latest start in ISO 8601; null before the first start. */
   readonly startedAt: string | null;
   readonly exit: InstanceExit | null;
+  /** The instance runs, but the cluster, which probes it itself, sends it no requests. */
+  readonly unready?: true;
   /** Absent if, as far as the cluster remembers, the instance has never exited. */
   readonly lastEnd?: InstanceEnd;
   /**
