@@ -206,8 +206,8 @@ export interface Instance {
   /** Absent if, as far as the cluster remembers, the instance has never exited. */
   readonly lastEnd?: InstanceEnd;
   /**
-   * How often the cluster itself has restarted the instance. Absent if the cluster does not restart instances, or never
-   * restarted this one.
+   * How often the cluster itself has restarted the instance, including the restart that follows its latest exit. Absent
+   * if the cluster does not restart instances, or never restarted this one.
    */
   readonly restarts?: number;
   /** Seconds that the cluster waits before the next restart; absent if unknown. */

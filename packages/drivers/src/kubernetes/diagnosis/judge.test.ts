@@ -567,12 +567,19 @@ describe('an instance is shown', () => {
     test('while the kubelet waits before it starts it again, and after that', () => {
       const back = { state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=main'), lastState: killed };
       expect(show(pod({ ...back, restartCount: 4 }))).toMatchObject([
-        { state: 'EXITED', lastEnd: outOfMemory, restarts: 4, restartPauseSeconds: 80 },
+        { state: 'EXITED', lastEnd: outOfMemory, restarts: 5, restartPauseSeconds: 80 },
       ]);
       expect(show(pod({ state: running, lastState: killed, restartCount: 4 }))).toMatchObject([
         { state: 'RUNNING', lastEnd: outOfMemory, restarts: 4 },
       ]);
       expect(show(pod({ state: running }))[0]).not.toHaveProperty('lastEnd');
+    });
+
+    test('with the pause that is to come, before the kubelet states it', () => {
+      expect(show(pod({ state: killed }))[0]).toMatchObject({ restarts: 1 });
+      expect(show(pod({ state: killed }))[0]).not.toHaveProperty('restartPauseSeconds');
+      expect(show(pod({ state: killed, restartCount: 2 }))).toMatchObject([{ restarts: 3, restartPauseSeconds: 20 }]);
+      expect(show(pod({ state: killed, restartCount: 9 }))).toMatchObject([{ restarts: 10, restartPauseSeconds: 300 }]);
     });
 
     test('of a pod that a node evicted, in the words of the cluster, also beside its successor', () => {

@@ -11,6 +11,9 @@ import { namespaceName } from '../names/names.ts';
 
 /** Exit code of a process that SIGTERM ended. */
 const terminatedCode = 143;
+/** Pauses of the kubelet between restarts. */
+const firstPauseSeconds = 10;
+const longestPauseSeconds = 300;
 
 /** An instance on the cluster: its controller and its pods. */
 export interface Found {
@@ -184,14 +187,19 @@ function evictionOf(pod: Pod): { readonly at: string | undefined; readonly words
 }
 
 /**
- * Returns the number of restarts and the current pause. The kubelet waits ten seconds at first, then twice as long each
- * time, at most five minutes. Its message states the pause.
+ * Returns the number of restarts and the current pause. The restart after the latest exit counts before it has happened,
+ * so that the number equals that of exits. The first restart is immediate. Then the kubelet waits ten seconds and twice
+ * as long each time, at most five minutes. Its message states the pause once it waits.
  */
 function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
-  const restarts = status?.restartCount ?? 0;
+  const { restartCount = 0, state } = status ?? {};
+  const isPending = state?.running === undefined && lastEnd(status) !== undefined;
+  const restarts = restartCount + (isPending ? 1 : 0);
   if (restarts === 0) return {};
-  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(status?.state?.waiting?.message ?? '') ?? [];
-  const pause = 60 * Number(minutes) + Number(seconds);
+  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(state?.waiting?.message ?? '') ?? [];
+  const isToWait = state?.terminated !== undefined && restartCount > 0;
+  const expected = isToWait ? Math.min(firstPauseSeconds * 2 ** (restartCount - 1), longestPauseSeconds) : 0;
+  const pause = 60 * Number(minutes) + Number(seconds) || expected;
   return pause > 0 ? { restarts, restartPauseSeconds: pause } : { restarts };
 }
 
