@@ -52,6 +52,7 @@ export function buildFailure(build: FailedBuild): DriverError {
     const image = imageOf(build);
     return new DriverError({
       cause: 'BASE_IMAGE_UNAVAILABLE',
+      ...(isSyntaxImage(outcome) && { hint: syntaxImage }),
       message: `The image ${image} could not be pulled: ${words}.`,
       evidence,
       retryable: patterns.network.test(message),
@@ -73,6 +74,15 @@ export function buildFailure(build: FailedBuild): DriverError {
     evidence,
     ...(copies && { hint: withoutRepository }),
   });
+}
+
+const syntaxImage =
+  'The line `# syntax=` of the Dockerfile names this image, with which the engine reads the file. Check its name and tag, whether it is private, and ' +
+  'that this machine can reach the registry; or remove the line if the Dockerfile does without what the image adds.';
+
+/** Returns whether a build ended because BuildKit could not get the image that the line `# syntax=` names. */
+export function isSyntaxImage({ instruction }: Pick<BuildOutcome, 'instruction'>): boolean {
+  return /^resolve image config\b/.test(instruction);
 }
 
 function commandFailure(build: FailedBuild, evidence: Evidence): DriverError {

@@ -8,7 +8,15 @@ export interface Dockerfile {
   readonly stages: readonly Stage[];
   /** Names that ARG lines declare, in any stage. */
   readonly argumentNames: ReadonlySet<string>;
+  /** The image that `# syntax=` names, with which BuildKit reads the Dockerfile; null without such a line. */
+  readonly syntax: Syntax | null;
   readonly fault: DockerfileFault | null;
+}
+
+export interface Syntax {
+  readonly image: string;
+  /** Whether it is Docker's own image, of which every BuildKit has a version built in. */
+  readonly isOfficial: boolean;
 }
 
 export interface Instruction {
@@ -47,15 +55,21 @@ export function parseDockerfile(content: string): Dockerfile {
   const directives = parseDirectives(text);
   const instructions = parseInstructions(text, directives.get('escape') === '`' ? '`' : '\\');
   const stages = stagesOf(instructions);
-  const syntax = directives.get('syntax');
-  const isForeign = syntax !== undefined && !/^(docker\.io\/)?docker\/dockerfile(-upstream)?([:@]|$)/.test(syntax);
+  const image = directives.get('syntax')?.split(/\s/)[0];
+  const isOfficial = /^(docker\.io\/)?docker\/dockerfile(-upstream)?([:@]|$)/.test(image ?? '');
   return {
     instructions,
     stages,
     argumentNames: new Set(instructions.filter(({ keyword }) => keyword === 'ARG').flatMap(({ rest }) => argumentNames(rest))),
+    syntax: image === undefined ? null : { image, isOfficial },
     // A custom syntax may have instructions that Davit does not know.
-    fault: isForeign ? null : faultOf(instructions),
+    fault: image !== undefined && !isOfficial ? null : faultOf(instructions),
   };
+}
+
+/** Returns the Dockerfile with its line `# syntax=` as a comment of the same length, so that BuildKit reads it itself. */
+export function withoutSyntax(content: string): string {
+  return content.replace(/^(\uFEFF?(?:#\s*[a-z]+\s*=[^\n]*\n)*?#\s*syntax\s*)=/i, '$1:');
 }
 
 /** Returns the stage that a target names, by name (ignoring case) or number; undefined if there is none. */
