@@ -14,6 +14,7 @@ import { DeploymentLog } from './deployment-log.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from '../shared/semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
+import { inTurn } from './in-turn.ts';
 import { Canceled, runStep } from './step-run.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import { takeBack } from './undo.ts';
@@ -26,6 +27,8 @@ export interface DeploymentRunInput {
   readonly deployment: store.ClaimedDeployment;
   /** Whether another runner, or this one before a restart, had begun the deployment. */
   readonly resumed: boolean;
+  /** Slots of this runner for steps that only ask other hosts, and for all other steps of builds. */
+  readonly lookups: Semaphore;
   readonly builds: Semaphore;
   readonly abandon: AbortSignal;
   readonly cancel: AbortSignal;
@@ -162,11 +165,8 @@ export class DeploymentRun {
     await this.#forEach(building, async (member) => {
       const callFailed = failures.get(member.callId) ?? new AbortController();
       if (await this.#cancelWaiting(member, callFailed.signal)) return;
-      await this.#enter(member, 'BUILDING');
       const cancel = AbortSignal.any([this.#input.cancel, callFailed.signal]);
-      const failure = await this.#guard(member, () =>
-        this.#inTurn(cancel, () => this.#runSteps(member, member.plan.build, cancel)),
-      );
+      const failure = await this.#guard(member, () => this.#build(member, cancel));
       if (failure === null) return;
       this.#noteFailed(member);
       callFailed.abort();
@@ -175,20 +175,18 @@ export class DeploymentRun {
     await this.#cancelRest(members);
   }
 
-  /**
-   * Runs the build when a build slot is free. A build that is canceled before does not wait for the builds of others.
-   */
-  async #inTurn(cancel: AbortSignal, build: () => Promise<void>): Promise<void> {
-    let begun = false;
-    const begin = (): Promise<void> => {
-      begun = true;
-      return build();
-    };
-    try {
-      await this.#input.builds.use(begin, AbortSignal.any([cancel, this.#input.abandon]));
-    } catch (error) {
-      throw !begun && cancel.aborted ? new Canceled() : error;
-    }
+  /** Runs the steps of a build. What only asks other hosts waits for no build of others. */
+  async #build(member: TaskState, cancel: AbortSignal): Promise<void> {
+    const { lookups, builds, abandon, parts } = this.#input;
+    const isLookup = (name: StepName): boolean => parts.kinds.step(name).isLookup === true;
+    const asking = member.plan.build.filter(isLookup);
+    const working = member.plan.build.filter((name) => !isLookup(name));
+    await inTurn(lookups, { cancel, abandon }, async () => {
+      await this.#enter(member, 'BUILDING', asking);
+      await this.#runSteps(member, asking, cancel);
+    });
+    if (working.every((name) => member.done.has(name))) return;
+    await inTurn(builds, { cancel, abandon }, () => this.#runSteps(member, working, cancel));
   }
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
@@ -202,13 +200,13 @@ export class DeploymentRun {
     const open = members.filter((member) => !isFinished(member.phase));
     await this.#forEach(open, async (member) => {
       if (this.#hasFailed(member.callId, members) || (await this.#cancelWaiting(member, this.#input.cancel))) return;
-      await this.#enter(member, 'WORKING');
       const behind = stepBehind(kinds, member);
       const foreground = member.plan.deploy.filter((name) => name !== behind);
+      await this.#enter(member, 'WORKING', foreground);
       const failure = await this.#guard(member, () => this.#runSteps(member, foreground, this.#input.cancel));
       if (failure !== null) return this.#fail(member, 'FAILED', failure);
       if (isFinished(member.phase)) return;
-      await this.#succeed(member);
+      await this.#succeed(member, behind === undefined ? [] : [behind]);
       if (behind !== undefined) this.#follow(this.#runBehind(member, behind));
     });
     await this.#cancelRest(members);
@@ -244,11 +242,13 @@ export class DeploymentRun {
 
   async #runSteps(member: TaskState, names: readonly StepName[], cancel: AbortSignal): Promise<void> {
     const { parts, deployment, abandon } = this.#input;
-    for (const name of names) {
+    for (const [index, name] of names.entries()) {
       const position = positionOf(member.plan, name);
       if (member.done.has(name)) continue;
       const isRepeated = member.begun.has(name);
+      const isBegun = member.ahead === name;
       member.begun.add(name);
+      member.ahead = null;
       const skipped = await runStep({
         parts,
         deployment,
@@ -258,6 +258,8 @@ export class DeploymentRun {
         step: parts.kinds.step(name),
         position,
         isRepeated,
+        isBegun,
+        next: (steps) => this.#beginNext(member, names.slice(index + 1), steps),
         abandon,
         cancel,
         force: this.#input.force,
@@ -310,20 +312,33 @@ export class DeploymentRun {
     }
   }
 
-  async #enter(member: TaskState, phase: Phase): Promise<void> {
+  /** Records that a service enters a phase, and that the first of these steps begins. */
+  async #enter(member: TaskState, phase: Phase, steps: readonly StepName[] = []): Promise<void> {
     if (member.phase === phase) return;
     member.phase = phase;
-    await this.#journal.setPhase(member.task.serviceId, phase);
+    await this.#journal.setPhase(member.task.serviceId, phase, { begins: this.#beginNext(member, steps) });
   }
 
-  async #succeed(member: TaskState): Promise<void> {
+  /**
+   * Notes that the first of these steps that is open begins with what is recorded next, and returns its position; null
+   * if it begins by itself. One statement for an end and a beginning saves a commit for each step.
+   */
+  #beginNext(member: TaskState, steps: readonly StepName[], skipped: readonly StepName[] = []): number | null {
+    const next = steps.find((name) => !member.done.has(name) && !skipped.includes(name));
+    // The beginning of such a step decides what a canceled deployment does: it is not recorded early.
+    const isFree = next === undefined || this.#input.parts.kinds.step(next).onlyForward !== 'ONCE_BEGUN';
+    member.ahead = isFree && !this.#input.cancel.aborted ? (next ?? null) : null;
+    return member.ahead === null ? null : positionOf(member.plan, member.ahead);
+  }
+
+  async #succeed(member: TaskState, behind: readonly StepName[]): Promise<void> {
     const { deployment, parts } = this.#input;
     const { serviceId, name } = member.task;
     this.#log.add('end', `${name}: done.`, { serviceId });
     member.phase = 'SUCCEEDED';
     const lines = await this.#log.take();
     if (deployment.action !== 'DELETE' && deployment.action !== 'UNINSTALL')
-      return this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines });
+      return this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines, begins: this.#beginNext(member, behind) });
     await this.#journal.transaction(async (tx) => {
       await this.#journal.setPhase(serviceId, 'SUCCEEDED', { lines, db: tx });
       if (deployment.action === 'DELETE') {
