@@ -15,6 +15,7 @@ export const resolve: Step<ImageOutput> = {
   metric: 'GIT_CLONE',
   deadlineSeconds: 1_800,
   cancelable: true,
+  isLookup: true,
   async run(context) {
     const { task, parts, call } = context;
     // Fails early if there is no builder, before anything is fetched.
