@@ -22,7 +22,8 @@ import {
 import { pidsLimit } from '../container-spec.ts';
 import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
-import { withoutSyntax, type Dockerfile } from '../../shared/build/dockerfile.ts';
+import { parseDockerfile, withoutSyntax, type Dockerfile } from '../../shared/build/dockerfile.ts';
+import { forOlderBuilders } from '../../shared/build/older-builders.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { needsSession, openSession, type BuildSession } from './build-session.ts';
 import { pullImage } from './image-pull.ts';
@@ -107,7 +108,8 @@ interface BuildScope {
 
 /** Returns the Dockerfile for Podman. Its name depends on its content, so that no file of the context has it. */
 function ownDockerfile(files: BuildContext, dockerfile: Dockerfile, request: BuildRequest): OwnDockerfile {
-  const content = labelledDockerfile(files.dockerfile, dockerfile, request);
+  const older = forOlderBuilders(files.dockerfile, dockerfile, request.targetStage);
+  const content = labelledDockerfile(older, parseDockerfile(older), request);
   return { name: `.davit-${createHash('sha256').update(content).digest('hex')}`, content };
 }
 
@@ -146,7 +148,8 @@ class Build {
     // Each BuildKit has a version of Docker's own syntax built in, which is enough for most Dockerfiles.
     if (!first.isSyntaxImage || dockerfile.syntax?.isOfficial !== true) throw first.error;
     context.log(`${first.error.message} The build goes on with the version that is built into the engine.`);
-    const builtIn = { name: files.dockerfilePath, content: withoutSyntax(files.dockerfile) };
+    const older = forOlderBuilders(files.dockerfile, dockerfile, this.#plan.query['target'] ?? null);
+    const builtIn = { name: files.dockerfilePath, content: withoutSyntax(older) };
     const second = await this.#attempt(builtIn);
     if (!(second instanceof FailedAttempt)) return second;
     // A Dockerfile that the engine cannot read by itself needs the image.

@@ -124,12 +124,13 @@ function exitCode({ outcome, message }: FailedBuild): number | null {
 }
 
 const hereDocuments =
-  'On Docker, begin the Dockerfile with `# syntax=docker/dockerfile:1`. On Podman before 4.9, write the commands in one RUN, joined by `&&` and `\\`, or copy a script and run it.';
+  'On Docker, begin the Dockerfile with `# syntax=docker/dockerfile:1`. On Podman before 4.9, here-documents work in RUN only, and not after SHELL or with ' +
+  'a line `#!`: copy a file or a script of the repository instead.';
 
 function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, evidence: Evidence): DriverError {
   const line = patterns.parseLine.exec(message)?.[1] ?? lineOf(dockerfile, outcome.instruction) ?? undefined;
   // A builder without support for heredocs takes the lines of the document for instructions.
-  const document = dockerfile.instructions.find(({ hasHeredoc }) => hasHeredoc);
+  const document = dockerfile.instructions.find((one) => one.document !== null);
   if (document !== undefined && /unknown instruction/i.test(message)) {
     const words = `the builder of this engine does not support here-documents and parsed the lines after line ${document.line} as instructions`;
     return new DriverError({
