@@ -2,9 +2,10 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { auditFilterIn } from './data/organization-audit.ts';
 import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
-import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
+import { DeploymentsOfEnvironment, EnvironmentPage } from './pages/environment.tsx';
 import { Overview } from './pages/overview.tsx';
 import { ServicePage, Summary } from './pages/service.tsx';
+import { ServicesOfEnvironment } from './pages/services.tsx';
 import { Face } from './parts/face.tsx';
 
 const root = createRootRoute({

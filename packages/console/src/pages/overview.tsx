@@ -8,6 +8,7 @@ import { usePlace } from '../frame/place.ts';
 import { Commands } from '../parts/commands.tsx';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
+import { PlainLink } from '../parts/plain-link.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
 import { withoutTurns } from '../text.ts';
 import { isUnderWay, plural, sentence, servicesOf, shapeOf, shapeOfService, type ServiceStatus } from '../words.ts';
@@ -206,9 +207,9 @@ const EnvironmentRow = memo(function EnvironmentRow({ node }: { readonly node: E
     <tr>
       <td>
         <div className="name">
-          <Link to="/environment/$environmentId" params={{ environmentId: id }} className="min-w-0">
+          <PlainLink to={`/environment/${id}`} className="min-w-0">
             <Cut text={name} />
-          </Link>
+          </PlainLink>
           {changed > 0 && <span className="chip change">{plural(changed, 'change')}</span>}
         </div>
         <div className="under">

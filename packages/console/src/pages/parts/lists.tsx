@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { LogLines } from '../../parts/log-lines.tsx';
 import { Older } from '../../parts/older.tsx';
 import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
+import { PlainLink } from '../../parts/plain-link.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State, StateOf } from '../../parts/state.tsx';
 import { at, broken, forbidden, graph, lines, long, records } from './sample.ts';
@@ -147,7 +148,9 @@ function SampleTable(): ReactNode {
             <td>
               <div className="name">
                 <Icon name="APPLICATION" />
-                <Cut text={long} />
+                <PlainLink to="/parts" className="min-w-0">
+                  <Cut text={long} />
+                </PlainLink>
                 <span className="chip change">Out of date</span>
               </div>
               <div className="under pl-[23px]">
