@@ -1,4 +1,4 @@
-export { accessChannel, clustersChannel, domainsChannel } from './channels.ts';
+export { accessChannel, clustersChannel, domainsChannel, gitEventChannel } from './channels.ts';
 export { openDatabase, type Database, type DatabaseOptions, type Values, type Queryable } from './database.ts';
 export { declaredStatements, statement, type Statement } from './statement.ts';
 export { markOf } from './mark.ts';

@@ -1,5 +1,6 @@
 export * from './workload.ts';
 export * from './driver.ts';
+export type { ClusterHealth } from './cluster-health.ts';
 export * from './driver-proxy.ts';
 export * from './scaling.ts';
 export * from './schedules.ts';

@@ -38,14 +38,17 @@ export interface Commit {
 
 export interface SourceDriver {
   /**
-   * Returns the commit that the source currently refers to, without fetching content. Fails with GIT_UNREACHABLE,
-   * GIT_ACCESS_DENIED, GIT_REFERENCE_NOT_FOUND, GIT_LOCAL_FORBIDDEN.
+   * Returns the commit that the source currently refers to. Fetches no content without `directory`. With it, the newest
+   * commit of a branch is fetched on the way if little of it is missing, so that a `checkout` of it to this directory
+   * does not contact the host again. Fails with GIT_UNREACHABLE, GIT_ACCESS_DENIED, GIT_REFERENCE_NOT_FOUND,
+   * GIT_LOCAL_FORBIDDEN.
    */
-  resolve(source: GitSource, context: CallContext): Promise<string>;
+  resolve(source: GitSource, context: CallContext, directory?: string): Promise<string>;
 
   /**
    * Writes the tree of `commit` to `directory`, which is created anew, from a shallow fetch. Asks the host for the
-   * commit with the given credentials each time, whatever is kept. Fails as `resolve` does.
+   * commit with the given credentials each time, whatever is kept, unless `resolve` has just fetched it to this
+   * directory. Fails as `resolve` does.
    */
   checkout(source: GitSource & { readonly commit: string }, directory: string, context: CallContext): Promise<Commit>;
 

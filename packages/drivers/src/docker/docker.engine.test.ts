@@ -559,6 +559,7 @@ for (const kind of testEngineKinds()) {
       it('is told at once that the engine is gone, and finds everything when it is back', async () => {
         const requested = workload();
         const instance = await run(requested);
+        await driver.keepUp([instance], signal);
         const following = driver
           .followLogs(instance.id, null, () => undefined, signal)
           .then(
@@ -576,7 +577,7 @@ for (const kind of testEngineKinds()) {
           (seen) => seen === 'ended' || (seen instanceof DriverError && seen.code === 'ENGINE_UNREACHABLE' && seen.retryable),
         );
         await bed.engine.start();
-        // Docker restarts instances that were ready by itself. Under Podman the instance never stopped.
+        // Docker restarts instances that serve by itself. Under Podman the instance never stopped.
         await until(async () => (await driver.observe({ rollout: requested.rollout }, signal))[0]?.state === 'RUNNING');
         const [back] = await driver.awaitReady(requested, context);
         expect(back?.id).toBe(instance.id);

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { inParallel } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
 import type {
   CallContext,
@@ -106,18 +107,19 @@ class DockerDriver implements ClusterDriver {
   }
 
   async awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]> {
-    const instances = await awaitReady(this.#scope, workload, context);
-    if (this.#engine === 'docker') await Promise.all(instances.map(({ id }) => this.#keepUp(id, context.signal)));
-    return instances;
+    return awaitReady(this.#scope, workload, context);
   }
 
-  // Sets the restart policy only once the instance is ready, so that the engine never restarts a failing instance. The
+  // Sets the restart policy only once the instance serves, so that the engine never restarts a failing instance. The
   // policy restarts instances after a reboot even while Davit is not running. Podman 4.3 restarts without any pause
   // between attempts, so with Podman only Davit restarts instances.
-  async #keepUp(id: string, signal: AbortSignal): Promise<void> {
+  async keepUp(instances: readonly Instance[], signal: AbortSignal): Promise<void> {
+    if (this.#engine !== 'docker') return;
     const body = { RestartPolicy: { Name: 'unless-stopped' } };
     try {
-      await call(this.#scope.docker, { method: 'POST', path: `/containers/${id}/update`, body, signal, accept: [404] });
+      await inParallel(instances, 4, ({ id }) =>
+        call(this.#scope.docker, { method: 'POST', path: `/containers/${id}/update`, body, signal, accept: [404] }),
+      );
     } catch (error) {
       throw translated(error, 'The restart policy could not be set');
     }

@@ -1,36 +1,21 @@
 import type { Workload } from '../workload.ts';
-import { call } from './engine-api.ts';
-import type { Scope } from './instances.ts';
-
-interface ImageConfig {
-  readonly Config?: {
-    readonly Volumes?: Readonly<Record<string, object>> | null;
-    readonly Healthcheck?: { readonly Test?: readonly string[] | null } | null;
-  } | null;
-}
+import type { ImageConfig } from './image-config.ts';
 
 /**
  * Returns remarks for the deployment log about settings of an image that instances do not honor as its author may
- * expect.
+ * expect. Pure.
  */
-export async function imageRemarks(scope: Scope, workload: Workload, signal: AbortSignal): Promise<string[]> {
-  const path = `/images/${workload.image}/json`;
-  const answer = await call<ImageConfig>(scope.docker, { method: 'GET', path, signal, accept: [404, 500] });
-  return answer.status >= 300 ? [] : remarksOf(answer.body, workload);
-}
-
-/** See `imageRemarks`. Pure. */
-export function remarksOf({ Config }: ImageConfig, { volumes, readiness }: Pick<Workload, 'volumes' | 'readiness'>): string[] {
+export function imageRemarks(image: ImageConfig, { volumes, readiness }: Pick<Workload, 'volumes' | 'readiness'>): string[] {
   const remarks: string[] = [];
   const kept = new Set(volumes.map(({ mountPath }) => plain(mountPath)));
-  const lost = Object.keys(Config?.Volumes ?? {}).filter((path) => !kept.has(plain(path)));
+  const lost = Object.keys(image.Volumes ?? {}).filter((path) => !kept.has(plain(path)));
   if (lost.length > 0) {
     remarks.push(
       `The image declares VOLUME ${lost.join(' ')}: data written there is lost with each instance, and so with each deployment. ` +
         `To keep it, add a storage with this mount_point.`,
     );
   }
-  const [kind = 'NONE', ...command] = Config?.Healthcheck?.Test ?? [];
+  const [kind = 'NONE', ...command] = image.Healthcheck?.Test ?? [];
   if (kind !== 'NONE' && readiness === null) {
     remarks.push(
       `The HEALTHCHECK of the image (${command.join(' ')}) does not decide whether an instance is ready: its ports do. ` +

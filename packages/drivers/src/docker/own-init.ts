@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { EngineConnection } from './connection.ts';
 import type { Workload } from '../workload.ts';
-import { call } from './engine-api.ts';
+import type { ImageConfig } from './image-config.ts';
 import { label } from './labels.ts';
 import { findProgram } from './own-podman.ts';
 
@@ -25,23 +24,11 @@ const inits = new Set([
   'podman-init',
 ]);
 
-interface ImageAnswer {
-  readonly Config?: {
-    readonly Entrypoint?: readonly string[] | null;
-    readonly Cmd?: readonly string[] | null;
-    readonly Labels?: Readonly<Record<string, string>> | null;
-  } | null;
-}
-
 /**
  * Returns whether the process of a workload must be process 1 because it is an init process itself. This is determined
- * by its program, or by the label `davit.own-init` of its image. Returns false for an image that the engine does not
- * have: the start fails in that case.
+ * by its program, or by the label `davit.own-init` of its image. Pure.
  */
-export async function hasOwnInit(docker: EngineConnection, workload: Workload, signal: AbortSignal): Promise<boolean> {
-  const path = `/images/${encodeURIComponent(workload.image)}/json`;
-  const { body, status } = await call<ImageAnswer>(docker, { method: 'GET', path, signal, accept: [404] });
-  const { Entrypoint, Cmd, Labels } = (status === 404 ? null : body.Config) ?? {};
+export function hasOwnInit({ Entrypoint, Cmd, Labels }: ImageConfig, workload: Workload): boolean {
   if (Labels?.[label.ownInit] === 'true') return true;
   const entrypoint = workload.entrypoint.length > 0 ? workload.entrypoint : (Entrypoint ?? []);
   // The command of an image only applies together with the image's own entrypoint.

@@ -247,8 +247,13 @@ async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly i
 // Probing a closed port costs the instance nothing. A probe that connects may add a line to the instance's log, and a
 // command starts a process.
 function pauseAfter(found: string, probe: Probe, attempt: number): number {
-  if (found.endsWith('connection refused')) return backoffMilliseconds(attempt, 5, attempt < 60 ? 15 : 50);
+  if (found.endsWith('connection refused')) return closedPauseMilliseconds(attempt);
   return backoffMilliseconds(attempt, probe.check.type === 'exec' ? 50 : 20, 1000);
+}
+
+/** Returns the pause after an attempt that met a closed port: 5 ms for half a second, then 15 and 50 ms. */
+function closedPauseMilliseconds(attempt: number): number {
+  return attempt < 100 ? 5 : attempt < 200 ? 15 : 50;
 }
 
 function note(seen: Observed, found: string): void {
@@ -272,7 +277,7 @@ async function untilListening(
     const open = await openPorts(wait.scope, inspection, watch.instance, { ports: [...seen.closedPorts], signal });
     for (const port of open) seen.closedPorts.delete(port);
     if (seen.closedPorts.size === 0) return;
-    await abortablePause(backoffMilliseconds(attempt, 5, attempt < 60 ? 15 : 50), signal);
+    await abortablePause(closedPauseMilliseconds(attempt), signal);
   }
 }
 

@@ -9,6 +9,7 @@ import { keepAddress } from './bridge.ts';
 import type { ClosedNetworks } from './closed-networks.ts';
 import { toContainerBody, toArchiveEntries, type HostTraits } from './container-spec.ts';
 import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
+import { readImageConfig, type ImageConfig } from './image-config.ts';
 import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
 import { environmentLabels, label, serviceLabels, type Labels } from './labels.ts';
@@ -34,11 +35,14 @@ export interface EngineMemory {
 
 /** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
-  const isAddressed = await prepare(scope, memory, workload, context);
+  const [isAddressed, image] = await Promise.all([
+    prepare(scope, memory, workload, context),
+    readImageConfig(scope.docker, workload.image, context.signal),
+  ]);
   const first = workload.firstInstance ?? 0;
-  if (first === 0) for (const remark of await imageRemarks(scope, workload, context.signal)) context.log(remark);
+  if (first === 0) for (const remark of imageRemarks(image, workload)) context.log(remark);
   const indices = Array.from({ length: workload.instances - first }, (_, index) => first + index);
-  await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, index, context, isAddressed }));
+  await inParallel(indices, 4, (index) => startInstance({ scope, memory, workload, image, index, context, isAddressed }));
   if (isAddressed) await memory.addresses?.pointIdle(workload, context.signal);
 }
 
@@ -46,6 +50,7 @@ interface Attempt {
   readonly scope: Scope;
   readonly memory: EngineMemory;
   readonly workload: Workload;
+  readonly image: ImageConfig;
   readonly index: number;
   readonly context: CallContext;
   /** Whether the names of the service lead to its address. */
@@ -208,7 +213,7 @@ async function startInstance(attempt: Attempt): Promise<void> {
 async function createAndStart(attempt: Attempt, name: string, traits: HostTraits): Promise<void> {
   const { scope, workload, index, context } = attempt;
   const { signal } = context;
-  const isInit = traits.initProcess && (await hasOwnInit(scope.docker, workload, signal));
+  const isInit = traits.initProcess && hasOwnInit(attempt.image, workload);
   const body = toContainerBody(workload, index, traits, { hasOwnInit: isInit, isAddressed: attempt.isAddressed });
   const query = { name };
   const isMade = await create(scope, { method: 'POST', path: '/containers/create', query, body, signal });

@@ -29,6 +29,8 @@ const rounds = 4;
 const keyFile = 'handover.key';
 const tableFile = 'table.json';
 const rootFile = 'stays-root';
+const withoutLua =
+  'HAProxy was built without Lua: public databases accept TLS of PostgreSQL clients only with sslnegotiation=direct';
 
 /**
  * Creates the gateway of this machine: HAProxy 2.6 or later in a separate process. `start` and `apply` fail with
@@ -175,7 +177,8 @@ class HaproxyGateway implements LocalGateway {
   private async prepare(): Promise<GatewaySettings> {
     if (this.settings !== null) return this.settings;
     refuseBadOptions(this.options, this.folder);
-    await this.haproxy.prepare();
+    const { hasLua } = await this.haproxy.prepare();
+    if (!hasLua && this.options.httpsPort !== undefined) this.log(withoutLua);
     let key = (await this.haproxy.read([keyFile]))[keyFile] ?? '';
     if (!/^[0-9a-f]{48}$/.test(key)) {
       key = randomBytes(24).toString('hex');
@@ -193,6 +196,7 @@ class HaproxyGateway implements LocalGateway {
       threads: Math.min(availableParallelism(), 8),
       user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
       handoverKey: key,
+      hasLua,
     };
     return this.settings;
   }

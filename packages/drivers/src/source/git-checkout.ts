@@ -1,5 +1,5 @@
 import { shownUrl } from './repository-url.ts';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CallContext } from '../driver.ts';
 import type { Commit, FileList, WantedFiles, WantedList } from '../source-driver.ts';
@@ -10,6 +10,7 @@ import type { GitResult } from './git-command.ts';
 import { progressTo } from './git-progress.ts';
 import { gitFailure, isRefusedById, localGitFailure, tooLarge } from './git-failure.ts';
 import type { KeptObjects, KeptRepository } from './kept-objects.ts';
+import { initRepository } from './new-repository.ts';
 import { listReferences, listTags, noSuchReference, wholeDepth, type GitCall } from './references.ts';
 
 export interface CheckoutOptions {
@@ -17,6 +18,9 @@ export interface CheckoutOptions {
   /** Objects of earlier checkouts, of this repository and of all; null: none are used or kept. */
   readonly kept: { readonly all: KeptObjects; readonly one: KeptRepository } | null;
 }
+
+/** Where `fetchNewest` stores the commit, for `checkout`. */
+const newestReference = 'refs/davit/newest';
 
 /** One commit in one folder, fetched as shallow as the host allows. */
 export class GitCheckout {
@@ -28,6 +32,40 @@ export class GitCheckout {
     this.#call = call;
     this.#directory = directory;
     this.#options = options;
+  }
+
+  /**
+   * Fetches the newest commit of the branch for a later `checkout` to the same folder, and returns its id. Returns null
+   * if nothing is kept, because that would fetch everything, or if `#fetchTagged` does not succeed.
+   */
+  async fetchNewest(): Promise<string | null> {
+    const { source } = this.#call;
+    const kept = this.#options.kept?.one ?? null;
+    if (kept === null) return null;
+    await this.#initAnew();
+    if (!(await kept.linkInto(this.#gitFolder).catch(() => false))) return null;
+    const reference = source.branch === undefined ? 'HEAD' : `refs/heads/${source.branch}`;
+    return (await this.#fetchTagged(`+${reference}:${newestReference}`)) ? this.#readNewest() : null;
+  }
+
+  /**
+   * Fetches references and commits without their history, with the tags that point at them. Git fetches tags if a
+   * reference is stored here. Returns false if the host has no such reference, or if the fetch fails for a reason that
+   * kept objects may have. Fails if the host cannot be reached or refuses access.
+   */
+  async #fetchTagged(...wanted: readonly string[]): Promise<boolean> {
+    const options = ['--progress', '--no-recurse-submodules', '--no-write-fetch-head', '--depth=1'];
+    const result = await this.#followed('fetch', ...options, '--', 'origin', ...wanted);
+    if (result.code === 0) return true;
+    const failure = gitFailure(result, this.#call.repository);
+    if (isFaultOfHost(failure)) throw failure;
+    return false;
+  }
+
+  /** Returns the commit that `fetchNewest` has fetched to this folder; null if there is none. */
+  async #readNewest(): Promise<string | null> {
+    const id = await readFile(join(this.#gitFolder, newestReference), 'utf8').catch(() => '');
+    return id.trim() === '' ? null : id.trim();
   }
 
   /** Leaves the files of the commit and of its submodules in the folder, and no `.git`. */
@@ -52,11 +90,15 @@ export class GitCheckout {
 
   /** Fetches the commit and keeps its objects for the next checkout. */
   async #fetchCommit(attempt: Attempt): Promise<Fetched> {
-    await rm(this.#directory, { recursive: true, force: true });
-    await mkdir(this.#directory, { recursive: true });
-    await this.#init();
     const { wanted } = attempt;
     const kept = this.#options.kept?.one ?? null;
+    if (kept !== null && !attempt.replacesKept && (await this.#readNewest()) === wanted) {
+      attempt.usesKept = true;
+      // A checkout that is interrupted is repeated with a fetch of its own.
+      await rm(join(this.#gitFolder, newestReference));
+      return { id: wanted, commit: this.#readAndKeep(kept, wanted) };
+    }
+    await this.#initAnew();
     if (kept !== null && !attempt.replacesKept && isFullId(wanted)) {
       attempt.usesKept = await kept.linkInto(this.#gitFolder).catch(async () => {
         // A part is missing on the disk, and the repository has the rest.
@@ -66,12 +108,26 @@ export class GitCheckout {
         return false;
       });
     }
+    const { branch } = this.#call.source;
+    // Mostly it is the newest commit of its branch, so the branch costs nothing and brings the tags.
+    if (kept !== null && attempt.usesKept && branch !== undefined) {
+      const isFetched = await this.#fetchTagged(wanted, `+refs/heads/${branch}:refs/davit/branch`);
+      if (isFetched) return { id: wanted, commit: this.#readAndKeep(kept, wanted) };
+    }
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
     const tags = listTags(this.#call);
     tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
     const { commit, isShallow } = await this.#fetch(wanted, [], attempt.usesKept);
     if (kept !== null && isShallow) await this.#keep(kept, commit.id, attempt.replacesKept);
-    return { commit, tags };
+    return { id: commit.id, commit: tags.then((known) => ({ ...commit, tag: known.get(commit.id) ?? '' })) };
+  }
+
+  /** Returns a commit that `#fetchTagged` has fetched, after its objects are kept. */
+  async #readAndKeep(kept: KeptRepository, wanted: string): Promise<Commit> {
+    const commit = await this.#details(wanted);
+    if (commit === null) throw await this.#noSuchCommit(wanted);
+    await this.#keep(kept, commit.id, false);
+    return commit;
   }
 
   async #keep(kept: KeptRepository, id: string, replacesKept: boolean): Promise<void> {
@@ -83,15 +139,17 @@ export class GitCheckout {
     });
   }
 
-  async #writeFiles({ commit, tags }: Fetched): Promise<Commit> {
-    const { hasAttributes } = await this.#look(commit.id);
-    this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', commit.id));
+  async #writeFiles({ id, commit }: Fetched): Promise<Commit> {
+    commit.catch(() => undefined); // Awaited below.
+    const { hasAttributes } = await this.#look(id);
+    this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', id));
     if (hasAttributes) await this.#fetchLargeFiles();
     await this.#submodules();
     // A build would copy .git into the context. There it breaks the cache, as it differs between checkouts, and ends up
     // in images.
+    const details = await commit;
     for (const folder of await gitFolders(this.#directory)) await rm(folder, { recursive: true, force: true });
-    return { ...commit, tag: (await tags).get(commit.id) ?? '' };
+    return details;
   }
 
   /** Returns the id of the tree at a path of a commit, without fetching files. */
@@ -148,6 +206,12 @@ export class GitCheckout {
     return this.#reached(await this.#git(...args)).stdout;
   }
 
+  async #initAnew(): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true });
+    await mkdir(this.#directory, { recursive: true });
+    await this.#init();
+  }
+
   // Relative URLs of submodules are resolved against the URL, and a partial clone fetches missing objects from it.
   #init(): Promise<void> {
     return initRepository(this.#directory, this.#call.repository.url);
@@ -159,7 +223,7 @@ export class GitCheckout {
    * repository has commits that these credentials may not read. It is then not searched, because the commit could be
    * one of them.
    */
-  async #fetch(wanted: string, filter: readonly string[], usesKept = false): Promise<{ commit: Details; isShallow: boolean }> {
+  async #fetch(wanted: string, filter: readonly string[], usesKept = false): Promise<{ commit: Commit; isShallow: boolean }> {
     if (isFullId(wanted)) {
       const direct = await this.#fetchOnce([...filter, '--depth=1'], wanted);
       if (direct.code === 0) {
@@ -255,14 +319,17 @@ export class GitCheckout {
     if (bytes > this.#call.repository.maximumBytes * 2) throw tooLarge(this.#call.repository, bytes);
   }
 
-  /** Returns a commit of the repository; null if it has no commit with this id. */
-  async #details(wanted: string): Promise<Details | null> {
-    const format = '--format=%H%x00%an%x00%cI%x00%B';
-    const result = await this.#git('show', '--no-patch', '--no-show-signature', format, `${wanted}^{commit}`, '--');
+  /** Returns a commit of the repository; null if it has no commit with this id. `tag`: of the tags in the repository. */
+  async #details(wanted: string): Promise<Commit | null> {
+    const format = '--format=%H%x00%an%x00%cI%x00%D%x00%B';
+    const only = ['--no-patch', '--no-show-signature', '--decorate-refs=refs/tags/*'];
+    const result = await this.#git('show', ...only, format, `${wanted}^{commit}`, '--');
     if (/^fatal: bad revision/m.test(result.stderr)) return null;
     this.#must(result);
-    const [id = '', authorName = '', createdAt = '', message = ''] = result.stdout.split('\0');
-    return { id, message: message.trim(), authorName, createdAt };
+    const [id = '', authorName = '', createdAt = '', tags = '', message = ''] = result.stdout.split('\0');
+    // A commit without history is also decorated as `grafted`.
+    const [tag = ''] = tags.split(', ').flatMap((one) => (one.startsWith('tag: ') ? [one.slice('tag: '.length)] : []));
+    return { id, message: message.trim(), authorName, createdAt, tag };
   }
 
   #git(...args: readonly string[]): Promise<GitResult> {
@@ -301,27 +368,9 @@ interface Attempt {
   usesKept: boolean;
 }
 
-type Details = Omit<Commit, 'tag'>;
-
 interface Fetched {
-  readonly commit: Details;
-  readonly tags: Promise<ReadonlyMap<string, string>>;
-}
-
-/**
- * Makes an empty repository with a remote. `git init` and `git remote add` would do the same in two processes, which
- * take longer than the fetch of a small change. See gitrepository-layout(5).
- */
-async function initRepository(directory: string, url: string): Promise<void> {
-  const folder = join(directory, '.git');
-  for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags']) {
-    await mkdir(join(folder, name), { recursive: true });
-  }
-  await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n');
-  const quoted = `"${url.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
-  const core = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
-  const remote = `[remote "origin"]\n\turl = ${quoted}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n`;
-  await writeFile(join(folder, 'config'), core + remote);
+  readonly id: string;
+  readonly commit: Promise<Commit>;
 }
 
 function isFullId(wanted: string): boolean {

@@ -76,15 +76,19 @@ export function createGitSource(options: GitSourceOptions = {}): GitSourceDriver
       await git.close();
     }
   };
+  const checkoutOf = (git: GitCall, directory: string, context: CallContext): GitCheckout => {
+    const organization = git.source.organization ?? null;
+    const shared = kept === null || organization === null ? null : { all: kept, one: kept.of(organization, git.repository.url) };
+    return new GitCheckout(git, directory, { context, kept: shared });
+  };
   return {
-    resolve: (source, context) => call(source, context, (git) => resolve(git)),
-    checkout: (source, directory, context) =>
-      call(source, context, async (git): Promise<Commit> => {
-        const organization = source.organization ?? null;
-        const shared =
-          kept === null || organization === null ? null : { all: kept, one: kept.of(organization, git.repository.url) };
-        return new GitCheckout(git, directory, { context, kept: shared }).checkout(idOf(source.commit));
+    resolve: (source, context, directory) =>
+      call(source, context, async (git) => {
+        if (directory === undefined || source.commit !== undefined) return resolve(git);
+        return (await checkoutOf(git, directory, context).fetchNewest()) ?? resolve(git);
       }),
+    checkout: (source, directory, context) =>
+      call(source, context, (git): Promise<Commit> => checkoutOf(git, directory, context).checkout(idOf(source.commit))),
     files: (source, wanted, context) =>
       call(source, context, (git) =>
         inScratchFolder((directory) =>

@@ -116,6 +116,99 @@ describe('a fetch costs what changed', () => {
   });
 });
 
+describe('the newest commit of a branch', { timeout: 120_000 }, () => {
+  const branch = () => ({ url: urlOf(), branch: 'main', organization: ours });
+
+  test('is fetched as it is resolved, and checked out without the host', async () => {
+    await checkout(commits[0]);
+    repository.git('tag', '--annotate', '--message=x', 'v3');
+    try {
+      const folder = target();
+      const [before, requested] = [server.sent.bytes, server.requests.length];
+      expect(await source.resolve(branch(), recordedContext(), folder)).toBe(commits[2]);
+      expect(server.sent.bytes - before).toBeLessThan(smallBytes);
+      expect(server.requests.length - requested).toBeLessThan(5);
+      server.behaviour.status = 500;
+      const made = await source.checkout({ ...branch(), commit: commits[2] ?? '' }, folder, recordedContext());
+      expect(made).toMatchObject({ id: commits[2], message: 'three', authorName: 'Ada', tag: 'v3' });
+      expect(readFileSync(join(folder, 'line.txt'), 'utf8')).toBe('three');
+      expect(readdirSync(folder)).not.toContain('.git');
+      expect(keptFiles('state.json').map((path) => readFileSync(path, 'utf8'))).toEqual([
+        expect.stringContaining(commits[2] ?? ''),
+      ]);
+      // A second checkout begins anew, and what was fetched to one folder is not used in another one.
+      for (const each of [folder, target()])
+        await expect(source.checkout({ ...branch(), commit: commits[2] ?? '' }, each, recordedContext())).rejects.toMatchObject({
+          code: 'GIT_UNREACHABLE',
+        });
+    } finally {
+      repository.git('tag', '--delete', 'v3');
+    }
+  });
+
+  test('is fetched by its id with its tags in one command, as is a commit that the branch has left behind', async () => {
+    await checkout(commits[0]);
+    repository.git('tag', 'v4', commits[1] ?? '');
+    try {
+      for (const [at, tag] of [
+        [2, ''],
+        [1, 'v4'],
+      ] as const) {
+        const before = server.requests.length;
+        const from = { ...branch(), commit: commits[at] ?? '' };
+        expect(await source.checkout(from, target(), recordedContext())).toMatchObject({ id: commits[at], tag });
+        expect(server.requests.length - before).toBeLessThan(5);
+      }
+      const from = { ...branch(), branch: 'gone', commit: commits[1] ?? '' };
+      expect(await source.checkout(from, target(), recordedContext())).toMatchObject({ id: commits[1], tag: 'v4' });
+    } finally {
+      repository.git('tag', '--delete', 'v4');
+    }
+  });
+
+  test('is only resolved as long as nothing is kept, and for a commit that is named', async () => {
+    const folder = target();
+    const before = server.sent.bytes;
+    expect(await source.resolve(branch(), recordedContext(), folder)).toBe(commits[2]);
+    expect(await source.resolve({ ...branch(), commit: commits[1] ?? '' }, recordedContext(), folder)).toBe(commits[1]);
+    expect(server.sent.bytes - before).toBeLessThan(smallBytes);
+    await checkout(commits[0]);
+    // The default branch, without its name.
+    expect(await source.resolve({ url: urlOf(), organization: ours }, recordedContext(), folder)).toBe(commits[2]);
+  });
+
+  test('is fetched again if the folder is damaged in between', async () => {
+    await checkout(commits[0]);
+    for (const harm of [
+      (folder: string) => rmSync(join(folder, '.git/objects'), { recursive: true }),
+      (folder: string) => writeFileSync(join(folder, '.git/index.lock'), ''),
+    ]) {
+      const folder = target();
+      await source.resolve(branch(), recordedContext(), folder);
+      harm(folder);
+      await source.checkout({ ...branch(), commit: commits[2] ?? '' }, folder, recordedContext());
+      expect(readFileSync(join(folder, 'line.txt'), 'utf8')).toBe('three');
+    }
+  });
+
+  test('of a branch that is not there, or a host that refuses, fails with the cause', async () => {
+    await checkout(commits[0]);
+    const missing = source.resolve({ ...branch(), branch: 'nope' }, recordedContext(), target());
+    await expect(missing).rejects.toMatchObject({
+      code: 'GIT_REFERENCE_NOT_FOUND',
+      message: expect.stringContaining('Its branches: main'),
+    });
+    server.behaviour.login = 'git:sesame';
+    const denied = source.resolve(branch(), recordedContext(), target());
+    await expect(denied).rejects.toMatchObject({ code: 'GIT_ACCESS_DENIED' });
+    delete server.behaviour.login;
+    server.behaviour.status = 500;
+    const before = server.requests.length;
+    await expect(source.resolve(branch(), recordedContext(), target())).rejects.toMatchObject({ code: 'GIT_UNREACHABLE' });
+    expect(server.requests.length - before).toBe(1);
+  });
+});
+
 describe('who may read', () => {
   const login = 'git:sesame';
   const credentials = { username: 'git', password: new Sensitive('sesame'), hosts: ['127.0.0.1'] };

@@ -14,6 +14,8 @@ export const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 /** What one service contributes to the table. */
 export interface Entry {
   readonly routes: ServiceRoutes;
+  /** Host names at which TCP ports accept TLS with a certificate of their own. */
+  readonly tlsHosts: readonly string[];
   /** Whether the service asks for HTTP without a redirect to HTTPS. */
   readonly plainHttp: boolean;
   /** Routes and options in one text, to compare entries. */
@@ -69,8 +71,9 @@ function backendsOf(instances: readonly Instance[], internalPort: number): Backe
 /** Returns the entry of one service. */
 export function entryOf(config: ReleaseConfig, instances: readonly Instance[]): Entry {
   const routes = routesOf(config, instances);
+  const tlsHosts = config.ports.flatMap((port) => (port.public && port.acceptsTls === true ? port.hosts : []));
   const plainHttp = config.options?.plainHttp === true;
-  return { routes, plainHttp, text: JSON.stringify([routes, plainHttp]) };
+  return { routes, tlsHosts, plainHttp, text: JSON.stringify([routes, tlsHosts, plainHttp]) };
 }
 
 /** Returns the table of all services, with the certificates and challenges that it needs. */
@@ -92,8 +95,8 @@ export function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDo
 }
 
 /**
- * Returns the certificates of hosts that have a route and those of Davit's own hosts, and the hosts below own wildcards
- * that are redirected to HTTPS.
+ * Returns the certificates of hosts that have a route or a TCP port with TLS and those of Davit's own hosts, and the
+ * hosts below own wildcards that are redirected to HTTPS.
  */
 function certificatesOf(
   { certificates }: GatewayDomains,
@@ -103,11 +106,12 @@ function certificatesOf(
   if (certificates.length === 0) return { certificates: [], redirects: [] };
   const plain = plainHosts(services);
   const served = new Set(http.flatMap(({ hosts }) => hosts));
+  const tlsHosts = new Set([...services.values()].flatMap((entry) => entry.tlsHosts));
   const wildcards = new Set(certificates.flatMap(({ host, isOwn }) => (isOwn === true && isWildcard(host) ? [host] : [])));
   const below = [...served].filter((host) => wildcards.has(`*${host.slice(host.indexOf('.'))}`) && !plain.has(host));
   return {
     certificates: certificates.flatMap(({ host, pem, redirect, isOwn }) => {
-      if (isOwn !== true && !served.has(host)) return [];
+      if (isOwn !== true && !served.has(host)) return tlsHosts.has(host) ? [{ host, pem, redirect: false }] : [];
       return [{ host, pem, redirect: redirect && !plain.has(host) && !wildcards.has(host) }];
     }),
     redirects: below,

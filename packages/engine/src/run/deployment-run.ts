@@ -9,7 +9,7 @@ import { DeploymentLog } from './deployment-log.ts';
 import { Journal, LeaseLost } from './journal.ts';
 import type { Semaphore } from '../shared/semaphore.ts';
 import { ClusterWait, type Waiting } from './cluster-wait.ts';
-import { Canceled } from './step-run.ts';
+import { inTurn } from './in-turn.ts';
 import { redactorOrBlind } from '../shared/readable.ts';
 import { DeploymentEnd } from './deployment-end.ts';
 import { isFailed, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
@@ -21,6 +21,8 @@ export interface DeploymentRunInput {
   readonly deployment: ClaimedDeployment;
   /** Whether another runner, or this one before a restart, had begun the deployment. */
   readonly resumed: boolean;
+  /** Slots of this runner for steps that only ask other hosts, and for all other steps of builds. */
+  readonly lookups: Semaphore;
   readonly builds: Semaphore;
   readonly abandon: AbortSignal;
   readonly cancel: AbortSignal;
@@ -159,11 +161,8 @@ export class DeploymentRun {
     await this.#forEach(building, async (member) => {
       const callFailed = failures.get(member.callId) ?? new AbortController();
       if (await this.#runner.cancelWaiting(member, callFailed.signal)) return;
-      await this.#runner.enter(member, 'BUILDING');
       const cancel = AbortSignal.any([this.#input.cancel, callFailed.signal]);
-      const failure = await this.#runner.guard(member, () =>
-        this.#inTurn(cancel, () => this.#runner.run(member, member.plan.build, cancel)),
-      );
+      const failure = await this.#runner.guard(member, () => this.#build(member, cancel));
       if (failure === null) return;
       this.#runner.noteFailed(member);
       callFailed.abort();
@@ -172,20 +171,18 @@ export class DeploymentRun {
     await this.#cancelRest(members);
   }
 
-  /**
-   * Runs the build when a build slot is free. A build that is canceled before does not wait for the builds of others.
-   */
-  async #inTurn(cancel: AbortSignal, build: () => Promise<void>): Promise<void> {
-    let begun = false;
-    const begin = (): Promise<void> => {
-      begun = true;
-      return build();
-    };
-    try {
-      await this.#input.builds.use(begin, AbortSignal.any([cancel, this.#input.abandon]));
-    } catch (error) {
-      throw !begun && cancel.aborted ? new Canceled() : error;
-    }
+  /** Runs the steps of a build. What only asks other hosts waits for no build of others. */
+  async #build(member: TaskState, cancel: AbortSignal): Promise<void> {
+    const { lookups, builds, abandon, parts } = this.#input;
+    const isLookup = (name: StepName): boolean => parts.kinds.step(name).isLookup === true;
+    const asking = member.plan.build.filter(isLookup);
+    const working = member.plan.build.filter((name) => !isLookup(name));
+    await inTurn(lookups, { cancel, abandon }, async () => {
+      await this.#runner.enter(member, 'BUILDING', asking);
+      await this.#runner.run(member, asking, cancel);
+    });
+    if (working.every((name) => member.done.has(name))) return;
+    await inTurn(builds, { cancel, abandon }, () => this.#runner.run(member, working, cancel));
   }
 
   async #deployStage(members: readonly TaskState[]): Promise<void> {
@@ -199,13 +196,13 @@ export class DeploymentRun {
     const open = members.filter((member) => !isFinished(member.phase));
     await this.#forEach(open, async (member) => {
       if (this.#hasFailed(member.callId, members) || (await this.#runner.cancelWaiting(member, this.#input.cancel))) return;
-      await this.#runner.enter(member, 'WORKING');
       const behind = stepBehind(kinds, member);
       const foreground = member.plan.deploy.filter((name) => name !== behind);
+      await this.#runner.enter(member, 'WORKING', foreground);
       const failure = await this.#runner.guard(member, () => this.#runner.run(member, foreground, this.#input.cancel));
       if (failure !== null) return this.#runner.fail(member, 'FAILED', failure);
       if (isFinished(member.phase)) return;
-      await this.#runner.succeed(member);
+      await this.#runner.succeed(member, behind === undefined ? [] : [behind]);
       if (behind !== undefined) this.#follow(this.#runBehind(member, behind));
     });
     await this.#cancelRest(members);

@@ -22,6 +22,8 @@ export interface TaskState {
   readonly failureCode: string | null;
   /** Steps that this attempt, or an earlier one, has begun. */
   readonly begun: Set<StepName>;
+  /** The step that this attempt has recorded as begun, together with what came before it, but has not run yet. */
+  ahead: StepName | null;
 }
 
 interface PrepareInput {
@@ -36,7 +38,6 @@ interface PrepareInput {
  */
 export async function prepareTasks(input: PrepareInput): Promise<readonly (readonly TaskState[])[]> {
   const { deployment, parts, journal } = input;
-  await journal.writeAny(store.beginServices, []);
   const rows = await parts.database.many(store.readTasks, [deployment.id]);
   const ids = rows.map((row) => row.service_id);
   const runtimes = new Map((await parts.database.many(readRuntimes, [ids])).map((row) => [row.service_id, row]));
@@ -70,15 +71,16 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
           task,
           plan,
           callId: row.call_id,
-          phase: row.phase,
+          phase: row.phase === 'QUEUED' ? 'WAITING' : row.phase,
           failureCode: row.failure_code,
           done: resume(parts.kinds, task, known),
           begun,
+          ahead: null,
         },
       ];
     }),
   );
-  await journal.insertSteps(stages.flat().flatMap((member) => journalRows(parts.kinds, member)));
+  await journal.beginServices(stages.flat().flatMap((member) => journalRows(parts.kinds, member)));
   return stages;
 }
 

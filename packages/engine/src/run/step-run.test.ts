@@ -43,6 +43,8 @@ function begin(work: (signal: AbortSignal) => Promise<void>, deadlineSeconds = 1
     },
     position: 0,
     isRepeated: false,
+    isBegun: false,
+    next: () => null,
     abandon: abandon.signal,
     cancel: cancel.signal,
     force: new AbortController().signal,

@@ -29,6 +29,10 @@ export interface StepRunInput {
   readonly position: number;
   /** Whether an earlier run of the deployment had begun the step. */
   readonly isRepeated: boolean;
+  /** Whether the beginning of the step is recorded already. */
+  readonly isBegun: boolean;
+  /** Returns the position of the step that is recorded as begun with the end of this one, which may skip steps; or null. */
+  readonly next: (skipped: readonly StepName[]) => number | null;
   /** Aborts everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;
   /** Aborts when the user cancels or another build of the stage fails. */
@@ -53,8 +57,11 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   const count = (outcome: StepOutcome): void =>
     counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
-  if (isCanceled()) throw new Canceled();
-  await journal.beginStep(task.serviceId, input.position);
+  if (isCanceled()) {
+    if (input.isBegun) await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'CANCELED' });
+    throw new Canceled();
+  }
+  if (!input.isBegun) await journal.beginStep(task.serviceId, input.position);
   if (input.isRepeated) counts.stepRepeated(step.name, 'RESUME');
   await crashPoint(`${step.name}:before`);
   let output: StepOutput;
@@ -81,6 +88,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     status: 'DONE',
     output,
     lines: await log.take(),
+    begins: input.next(output.skip ?? []),
   });
   await crashPoint(`${step.name}:recorded`);
   return output.skip ?? [];

@@ -55,11 +55,13 @@ export class TaskRunner {
   /** Runs those of the steps that are not done yet, in order, and records each in the journal. */
   async run(member: TaskState, names: readonly StepName[], cancel: AbortSignal): Promise<void> {
     const { parts, deployment, abandon } = this.#input;
-    for (const name of names) {
+    for (const [index, name] of names.entries()) {
       const position = positionOf(member.plan, name);
       if (member.done.has(name)) continue;
       const isRepeated = member.begun.has(name);
+      const isBegun = member.ahead === name;
       member.begun.add(name);
+      member.ahead = null;
       const skipped = await runStep({
         parts,
         deployment,
@@ -69,6 +71,8 @@ export class TaskRunner {
         step: parts.kinds.step(name),
         position,
         isRepeated,
+        isBegun,
+        next: (steps) => this.#beginNext(member, names.slice(index + 1), steps),
         abandon,
         cancel,
         force: this.#input.force,
@@ -120,21 +124,37 @@ export class TaskRunner {
     }
   }
 
-  async enter(member: TaskState, phase: Phase): Promise<void> {
+  /** Records that a service enters a phase, and that the first of these steps begins. */
+  async enter(member: TaskState, phase: Phase, steps: readonly StepName[] = []): Promise<void> {
     if (member.phase === phase) return;
     member.phase = phase;
-    await this.#input.journal.setPhase(member.task.serviceId, phase);
+    await this.#input.journal.setPhase(member.task.serviceId, phase, { begins: this.#beginNext(member, steps) });
   }
 
-  /** Records that the service has succeeded. If it was deleted, what is stored of it goes in the same transaction. */
-  async succeed(member: TaskState): Promise<void> {
+  /**
+   * Notes that the first of these steps that is open begins with what is recorded next, and returns its position; null
+   * if it begins by itself. One statement for an end and a beginning saves a commit for each step.
+   */
+  #beginNext(member: TaskState, steps: readonly StepName[], skipped: readonly StepName[] = []): number | null {
+    const next = steps.find((name) => !member.done.has(name) && !skipped.includes(name));
+    // The beginning of such a step decides what a canceled deployment does: it is not recorded early.
+    const isFree = next === undefined || this.#input.parts.kinds.step(next).onlyForward !== 'ONCE_BEGUN';
+    member.ahead = isFree && !this.#input.cancel.aborted ? (next ?? null) : null;
+    return member.ahead === null ? null : positionOf(member.plan, member.ahead);
+  }
+
+  /**
+   * Records that the service has succeeded, and that the first of the steps behind it begins. If the service was
+   * deleted, what is stored of it goes in the same transaction.
+   */
+  async succeed(member: TaskState, behind: readonly StepName[]): Promise<void> {
     const { deployment, parts } = this.#input;
     const { serviceId, name } = member.task;
     this.#input.log.add('end', `${name}: done.`, { serviceId });
     member.phase = 'SUCCEEDED';
     const lines = await this.#input.log.take();
     if (deployment.action !== 'DELETE' && deployment.action !== 'UNINSTALL')
-      return this.#input.journal.setPhase(serviceId, 'SUCCEEDED', { lines });
+      return this.#input.journal.setPhase(serviceId, 'SUCCEEDED', { lines, begins: this.#beginNext(member, behind) });
     await this.#input.journal.transaction(async (tx) => {
       await this.#input.journal.setPhase(serviceId, 'SUCCEEDED', { lines, db: tx });
       if (deployment.action === 'DELETE') {

@@ -1,23 +1,28 @@
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf } from '../shared/parts.ts';
-import { findImage, imageName, recordImage, type ImageOutput } from './image.ts';
+import { checkoutFolder, findImage, imageName, recordImage, removeCheckout, type ImageOutput } from './image.ts';
 import { sourceOf } from './source.ts';
 import { configOf, driverSet, type Step } from './step.ts';
 import { assertSuits } from './suits.ts';
 
-/** Resolves the commit, and finds out whether its image already exists. */
+/**
+ * Resolves the commit, and finds out whether its image already exists. What is fetched on the way is in the folder of
+ * the checkout.
+ */
 export const resolve: Step<ImageOutput> = {
   name: 'resolve',
   metric: 'GIT_CLONE',
-  deadlineSeconds: 120,
+  deadlineSeconds: 1_800,
   cancelable: true,
+  isLookup: true,
   async run(context) {
     const { task, parts, call } = context;
     // Fails early if there is no builder, before anything is fetched.
     builderOf(parts, task.driver);
     await assertSuits(context);
-    const id = task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call));
+    const id =
+      task.commit?.id ?? (await driverSet(context).source.resolve(await sourceOf(context), call, checkoutFolder(context)));
     const source = JSON.stringify(configOf(task).source);
     const known = await parts.database.maybe(store.knownCommit, [task.serviceId, id, source]);
     const commit: BuildCommit = known?.commit ?? { id };
@@ -26,7 +31,7 @@ export const resolve: Step<ImageOutput> = {
       const name = imageName(context, commit);
       const image = await findImage(context, name);
       if (image !== null) {
-        await recordImage(context, commit, name, image);
+        await Promise.all([recordImage(context, commit, name, image), removeCheckout(context)]);
         call.log(`Commit ${short(id)} was built before with the same settings: its image is reused.`);
         return { commit, imageId: image.id, skip: ['checkout', 'build'] };
       }

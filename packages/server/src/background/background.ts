@@ -99,6 +99,7 @@ export class Background {
   /** Starts the work. CONFIGURATION_INVALID, or the database is unreachable: nothing was started. */
   async start(): Promise<void> {
     const authority = await authorityOf(this.#parts.deps);
+    await this.#git.start(this.#parts.connectionString);
     if (authority !== null) {
       this.#issuer = new CertificateIssuer({ ...this.#parts, authority });
       await this.#issuer.start();
@@ -106,7 +107,6 @@ export class Background {
     this.#deliverer.start();
     this.#mails?.start();
     this.#proofs = followProofs(this.#parts.deps, this.#parts.log);
-    this.#git.start();
     this.#previews = followPreviews(this.#parts.deps, this.#parts.log);
     this.#polls = followRepositories(this.#parts.deps, this.#parts.log);
     this.#rules = followRules(this.#parts.deps, this.#parts.log);

@@ -29,6 +29,7 @@ const absentCluster: ClusterDriver = {
   ping: refuse,
   start: refuse,
   awaitReady: refuse,
+  keepUp: refuse,
   observe: () => Promise.resolve([]),
   retire: nothing,
   revive: refuse,

@@ -29,6 +29,8 @@ const sandboxMilliseconds = 120_000;
  * begin later.
  */
 const silentMilliseconds = 600_000;
+/** Kind of the fault of such a node, the last word of the fault's id. */
+export const silenceKind = 'SILENCE';
 /** How long a node may retry to start a container. It retries after 10 to 15 s. */
 const unstartableMilliseconds = 20_000;
 /** How long a quota or policy may refuse the pods of an instance. Other pods may just be ending. */
@@ -143,7 +145,7 @@ function silentNodeFault(seen: InstanceFacts, pod: Pod): Fault | null {
   const isSilent = status?.startTime === undefined || sandboxCondition(pod) === 'False';
   if (spec?.nodeName === undefined || !isSilent) return null;
   const words = 'the node has not started to create it and gives no reason';
-  return toFault(seen, silentMilliseconds, { type: 'UNMADE', reason: spec.nodeName, words }, 'SILENCE');
+  return toFault(seen, silentMilliseconds, { type: 'UNMADE', reason: spec.nodeName, words }, silenceKind);
 }
 
 function volumeFault(seen: InstanceFacts): Fault | null {

@@ -21,6 +21,7 @@ import {
   type StepOutput,
 } from '../../steps/step.ts';
 import { awaitEnding, endSeconds, isHandedOver } from './former.ts';
+import { keepUp } from '../../steps/keep-up.ts';
 import { retireOwn } from '../../steps/retire-own.ts';
 import { assertSuits } from '../../steps/suits.ts';
 
@@ -147,11 +148,11 @@ export const ready: Step = {
     const { task, call } = context;
     const workload = await workloadOf(context, { secrets: false });
     if (workload.instances === 0) return {};
-    const remarks = domainRemarks(context);
+    const remarks = Promise.all([domainRemarks(context), releaseRemarks(context)]);
+    remarks.catch(() => undefined); // Awaited below; an instance that fails comes first.
     task.instances = await driverSet(context).cluster.awaitReady(workload, call);
     call.log(`${task.instances.length} ${task.instances.length === 1 ? 'instance is' : 'instances are'} ready.`);
-    for (const remark of await remarks) call.log(`Custom domain: ${remark}`);
-    for (const remark of await releaseRemarks(context)) call.log(remark);
+    for (const remark of (await remarks).flat()) call.log(remark);
     return {};
   },
 };
@@ -161,14 +162,12 @@ async function releaseRemarks({ task, parts, deployment }: StepContext): Promise
   return (await parts.hooks.releaseRemarks?.(task.serviceId, task.releaseId)) ?? [];
 }
 
-/**
- * Returns remarks on custom domains. This runs while instances become ready, so it takes no additional time. Wrong DNS
- * records are logged and stop nothing.
- */
+/** Returns remarks on custom domains. Wrong DNS records are logged and stop nothing. */
 async function domainRemarks({ task, parts }: StepContext): Promise<readonly string[]> {
   const { ports, options } = configOf(task);
   if (options?.unchecked === true || ports.every(({ hosts }) => hosts.length === 0)) return [];
-  return (await parts.hooks.domainRemarks?.(task.serviceId)) ?? [];
+  const remarks = (await parts.hooks.domainRemarks?.(task.serviceId)) ?? [];
+  return remarks.map((remark) => `Custom domain: ${remark}`);
 }
 
 /**
@@ -202,6 +201,8 @@ export const route: Step = {
     else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
     const scaled = { owner: ownerOf(context), rollout: task.rollout, config, instances: count };
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
+    // Comes last: requests need not wait for it.
+    if (!task.kept) await keepUp(parts, task.driver, instances, call);
     return {};
   },
   undo: restoreFormerRoutes,
@@ -292,6 +293,7 @@ async function startFormer(context: StepContext): Promise<void> {
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await applyRoutes(parts, task.driver, to, call.signal);
+  await keepUp(parts, task.driver, instances, call);
 }
 
 /**

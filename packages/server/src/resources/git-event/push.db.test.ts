@@ -223,7 +223,7 @@ test('several workers do a thing once, in the order of the pushes', async () => 
     before = after;
   }
   const others = [fixture.newWorker(), fixture.newWorker()];
-  for (const worker of others) worker.start();
+  for (const worker of others) await worker.start(fixture.server.database.connectionString);
   await fixture.newest(id);
   await Promise.all(others.map((worker) => worker.stop()));
   await fixture.eventually(async () => (await fixture.commitOf(id)) === before, 'the newest commit');
@@ -233,6 +233,22 @@ test('several workers do a thing once, in the order of the pushes', async () => 
     ['DEPLOYED'],
     ['DEPLOYED'],
   ]);
+});
+
+test('a recorded push wakes a worker of another process at once, not at its next look', async () => {
+  const repository = fixture.repository();
+  const first = repository.commit('first', files);
+  const id = await fixture.deployed(repository);
+  const address = await fixture.webhook(id);
+  const worker = fixture.newWorker(undefined, 3_600_000);
+  await worker.start(fixture.server.database.connectionString);
+  try {
+    const second = repository.commit('second', { 'web/index.html': 'two' });
+    await fixture.send(address, 'push', pushOf(second, { before: first }));
+    await expect.poll(() => fixture.commitOf(id), { timeout: 30_000, interval: 20 }).toBe(second);
+  } finally {
+    await worker.stop();
+  }
 });
 
 test('a service that cannot be deployed says so and does not keep its neighbours from it', async () => {

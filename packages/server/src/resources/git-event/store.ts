@@ -1,5 +1,5 @@
 import type { GitProvider, ServiceType } from '@davit/contract';
-import { statement } from '@davit/db';
+import { gitEventChannel, statement } from '@davit/db';
 import type { GitEvent } from './event.ts';
 
 const keyOf = (service: string): string =>
@@ -56,13 +56,15 @@ export const rotateWebhook = statement(
 
 /**
  * Parameters: organization, repository, source, name of the delivery, kind, event, status, reason. Returns no row if
- * the event is already recorded.
+ * the event is already recorded. A waiting event wakes the workers of all processes when the transaction ends.
  */
 export const recordEvent = statement<{ id: string }>(
   'git_event_record',
-  `insert into git_event (organization_id, repository, source, delivery, kind, event, status, reason, due_at)
-   values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, case when $7 = 'WAITING' then clock_timestamp() end)
-   on conflict (organization_id, repository, delivery) do nothing returning id`,
+  `with made as (
+     insert into git_event (organization_id, repository, source, delivery, kind, event, status, reason, due_at)
+     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, case when $7 = 'WAITING' then clock_timestamp() end)
+     on conflict (organization_id, repository, delivery) do nothing returning id, due_at)
+   select id, case when due_at is not null then pg_notify('${gitEventChannel}', '') end from made`,
 );
 
 /**

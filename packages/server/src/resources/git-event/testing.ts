@@ -76,10 +76,11 @@ export class GitFixture {
 
   /**
    * Creates a worker that acts like another process, as far as the database can see. `database`: its own connection
-   * pool.
+   * pool. `everyMilliseconds`: see `GitWorker`.
    */
-  newWorker(database = this.server.api.deps.database): GitWorker {
-    return new GitWorker({ ...this.server.api.deps, database }, { warn: (details, message) => console.warn(message, details) });
+  newWorker(database = this.server.api.deps.database, everyMilliseconds?: number): GitWorker {
+    const log = { warn: (details: object, message: string) => console.warn(message, details) };
+    return new GitWorker({ ...this.server.api.deps, database }, log, everyMilliseconds);
   }
 
   repository(name = `r${randomUUID()}`): TestRepository {

@@ -1,5 +1,5 @@
 import { AppError, Loop } from '@davit/base';
-import { DatabaseUnavailable } from '@davit/db';
+import { DatabaseUnavailable, gitEventChannel, listen, type Listener } from '@davit/db';
 import type { Needs } from '../../deps.ts';
 import type { GitEventDeps } from './deps.ts';
 import { TryAgain } from './attempt.ts';
@@ -18,6 +18,7 @@ import * as store from './store.ts';
  * unreachable.
  */
 const pausesSeconds = [5, 15, 60, 300, 900] as const;
+// A notification wakes the worker when an event is recorded. The timer finds events that are due again.
 const lookEveryMilliseconds = 1000;
 const keepEveryMilliseconds = 20_000;
 const maxAtOnce = 4;
@@ -33,23 +34,33 @@ export class GitWorker {
   readonly #log: WorkLog;
   readonly #underway = new Set<Promise<void>>();
   readonly #loop: Loop;
+  #listener: Listener | undefined;
 
-  constructor(deps: WorkDeps, log: WorkLog) {
+  /** @param everyMilliseconds pause between looks that no notification asked for. */
+  constructor(deps: WorkDeps, log: WorkLog, everyMilliseconds: number = lookEveryMilliseconds) {
     this.#deps = deps;
     this.#log = log;
     this.#loop = new Loop({
       look: () => this.#take(),
-      everyMilliseconds: lookEveryMilliseconds,
+      everyMilliseconds,
       onError: (error) => log.warn({ err: error }, 'events of git hosts could not be read; the next attempt is in a second'),
     });
   }
 
-  start(): void {
+  /**
+   * Processes events as soon as they are recorded, by whichever process. Fails with `DatabaseUnavailable`; nothing was
+   * started then.
+   */
+  async start(connectionString: string): Promise<void> {
+    const wake = (): void => this.look();
+    this.#listener = await listen({ connectionString, channels: [gitEventChannel], onNotification: wake, onReconnect: wake });
     this.#loop.start();
+    wake();
   }
 
   /** Waits for the event in progress. */
   async stop(): Promise<void> {
+    await this.#listener?.close();
     await this.#loop.stop();
     await Promise.all(this.#underway);
   }
