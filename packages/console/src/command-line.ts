@@ -1,4 +1,7 @@
-/** Returns the commands that install the command line of this server and deploy a folder, to an environment if it is named. */
+/**
+ * Returns the commands that install the command line of this server and deploy a folder, to an environment if it is
+ * named.
+ */
 export function commandsOf(server: string, environment?: { readonly project: string; readonly name: string }): string[] {
   const flag = environment === undefined ? '' : ` --environment ${quoted(`${environment.project}/${environment.name}`)}`;
   return [
@@ -8,7 +11,9 @@ export function commandsOf(server: string, environment?: { readonly project: str
   ];
 }
 
-/** Returns the text as one word of a shell: names are chosen by other people, and the line is pasted into a terminal. */
+/**
+ * Returns the text as one word of a shell: names are chosen by other people, and the line is pasted into a terminal.
+ */
 function quoted(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
   const plain = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');

@@ -12,7 +12,7 @@ const builtIn = new Set(
 /** Folders from which frameworks serve pages, so that the rest of the project is not served. */
 const webFolders = ['public', 'web', 'webroot', 'htdocs', 'www', 'pub'];
 
-/** What sources say that need an extension, where no composer.json names it. */
+/** Calls in sources that need an extension, for projects without a composer.json that names it. */
 const usesOf: Readonly<Record<string, RegExp>> = {
   mysqli: /\bmysqli(?:_|\()/,
   pdo_mysql: /["']mysql:/,

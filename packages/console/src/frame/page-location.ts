@@ -14,7 +14,10 @@ export interface PageLocation {
   readonly isOverview: boolean;
 }
 
-/** Returns the location of the page. Pages without a location of their own show the organization that was last looked at. */
+/**
+ * Returns the location of the page. Pages without a location of their own show the organization that was last looked
+ * at.
+ */
 export function usePageLocation(): PageLocation {
   const { organizationId, environmentId, projectId } = useParams({ strict: false });
   const { pathname } = useLocation();

@@ -148,7 +148,7 @@ const Edges = memo(function Edges({ layout, edges, className }: EdgesProps): Rea
 interface NodeProps {
   readonly node: GraphNode;
   readonly position: NodePosition | undefined;
-  /** What its arrows say. */
+  /** Describes its arrows. */
   readonly words: string;
   /** Whether the tab key enters the graph here. */
   readonly isEntry: boolean;

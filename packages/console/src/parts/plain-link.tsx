@@ -10,8 +10,8 @@ interface PlainLinkProps {
 }
 
 /**
- * A link to a page of the console, for lists with hundreds of them: a link of the router reads the address again at each
- * navigation, which costs more than all else in a row.
+ * A link to a page of the console, for lists with hundreds of them: a link of the router reads the address again at
+ * each navigation, which costs more than all else in a row.
  */
 export function PlainLink({ to, className, isHere, children }: PlainLinkProps): ReactNode {
   const router = useRouter();

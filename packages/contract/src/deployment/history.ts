@@ -25,8 +25,8 @@ export const listEnvironmentDeploymentHistoryV2 = operation({
 });
 
 /*
- * Below, the older version of the deployment histories. It has fewer fields than the second version. Its lists are continued
- * by the id of the last deployment read (`startId`) instead of by pages.
+ * Below, the older version of the deployment histories. It has fewer fields than the second version. Its lists are
+ * continued by the id of the last deployment read (`startId`) instead of by pages.
  */
 
 const common = {

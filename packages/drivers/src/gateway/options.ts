@@ -35,7 +35,9 @@ export interface GatewayOptions {
 
 const moveFolder = 'Set DAVIT_HOME to a folder with a short, plain name.';
 
-/** Fails with GATEWAY_FAILED if HAProxy cannot work with the options. `folder`: the absolute path of the state folder. */
+/**
+ * Fails with GATEWAY_FAILED if HAProxy cannot work with the options. `folder`: the absolute path of the state folder.
+ */
 export function refuseBadOptions(options: GatewayOptions, folder: string): void {
   const networks = options.trustedProxies ?? [];
   if (!/^[\w./~+@ -]+$/.test(folder)) {

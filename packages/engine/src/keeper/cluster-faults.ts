@@ -18,7 +18,7 @@ export class ClusterFaults {
   readonly #stop: AbortSignal;
   readonly #onNoted: () => void;
   #reading: Promise<void> = Promise.resolve();
-  /** What is looked at once the current reading has ended. */
+  /** The snapshot to read once the current reading has ended. */
   #next: ClusterSnapshot | null = null;
   #isReading = false;
 

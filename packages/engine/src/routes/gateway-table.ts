@@ -2,7 +2,9 @@ import type { Backend, Gateway, HostCertificate, HttpRoute, Instance, RouteTable
 import type { ReleaseConfig } from '../model.ts';
 import type { GatewayDomains } from '../port.ts';
 
-/* Computes the gateway's table from releases, instances and domains. Pure, but for asking the gateway what it accepts. */
+/**
+ * Computes the gateway's table from releases, instances and domains. Pure, but for asking the gateway what it accepts.
+ */
 
 interface ServiceRoutes {
   readonly http: readonly HttpRoute[];
@@ -11,7 +13,7 @@ interface ServiceRoutes {
 
 export const noDomains: GatewayDomains = { certificates: [], challenges: [] };
 
-/** What one service contributes to the table. */
+/** The part of the table that belongs to one service. */
 export interface Entry {
   readonly routes: ServiceRoutes;
   /** Host names at which TCP ports accept TLS with a certificate of their own. */

@@ -90,8 +90,8 @@ export function mayReadIn(caller: Caller, projectId: string, mode: EnvironmentMo
 }
 
 /**
- * Returns whether a custom role can see a location. The mode of the environment decides if there is one, otherwise access
- * to any mode of the project is enough.
+ * Returns whether a custom role can see a location. The mode of the environment decides if there is one, otherwise
+ * access to any mode of the project is enough.
  */
 function seesLocation(rights: CustomRights, location: ResourceLocation): boolean {
   if (location.mode !== null) return permissionIn(rights, location) !== 'NO_ACCESS';

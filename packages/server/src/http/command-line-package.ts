@@ -14,8 +14,8 @@ The command line of Davit, the self-hosted deployment platform. Sign in to your 
 `;
 
 /**
- * Returns the program as a package that npm installs: a gzipped tar archive with `package.json`, the program and a README.
- * The same program and version give the same bytes.
+ * Returns the program as a package that npm installs: a gzipped tar archive with `package.json`, the program and a
+ * README. The same program and version give the same bytes.
  */
 export async function commandLinePackage(program: string, version: string): Promise<Buffer> {
   const description = {
@@ -28,7 +28,8 @@ export async function commandLinePackage(program: string, version: string): Prom
     engines,
   };
   const archive = pack();
-  // npm expects all files in a folder of this name. A time before 1985 would be refused by tools that also write zip files.
+  // npm expects all files in a folder of this name. A time before 1985 would be refused by tools that also write zip
+  // files.
   const header = (name: string, mode: number) => ({ name: `package/${name}`, mode, mtime: new Date('2026-01-01T00:00:00Z') });
   archive.entry(header('package.json', 0o644), `${JSON.stringify(description, null, 2)}\n`);
   archive.entry(header('README.md', 0o644), readme);

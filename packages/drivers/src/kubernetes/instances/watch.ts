@@ -13,7 +13,9 @@ export interface ReportedState {
   readonly isRunning: boolean;
   /** When the process last ended; null: never. */
   readonly endedAt: string | null;
-  /** Everything else that matters: whether the pod is ready, why its process waits, whether the pod is being deleted. */
+  /**
+   * Everything else that matters: whether the pod is ready, why its process waits, whether the pod is being deleted.
+   */
   readonly rest: string;
 }
 
@@ -66,13 +68,13 @@ async function watchKills(
     const attempts = await attemptsOf(scope, pod, signal);
     if (!signal.aborted) onEvent({ type: 'NOT_LIVE', ...aboutOf(withRunLabels(pod)), attempts });
   };
-  const report = ({ type, object }: Change<Event>): void => {
+  const onEventOfPod = ({ type, object }: Change<Event>): void => {
     const pod = podOf(object.involvedObject.uid ?? '');
     if (type !== 'DELETED' && pod !== undefined && isLivenessKill(object)) void report(pod);
   };
   try {
     const listed = { path: pathOf('Event'), query: { fieldSelector: 'involvedObject.kind=Pod,reason=Killing' } };
-    await follow<Event>(scope.api, listed, { onEvent: report }, signal);
+    await follow<Event>(scope.api, listed, { onEvent: onEventOfPod }, signal);
   } catch {
     // See above. The next watch of the instances tries again.
   }

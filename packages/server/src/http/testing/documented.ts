@@ -7,7 +7,7 @@ import { readVocabulary } from '../../vocabulary/read.ts';
 import { Wordings } from '../wording.ts';
 import type { Schema } from './arbitrary.ts';
 
-/* What the OpenAPI documents allow: their routes, and the faults of a response against them. */
+/* The routes that the OpenAPI documents allow, and the faults of a response against them. */
 
 export interface Parameter {
   readonly name: string;
