@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { checkComments } from './comment-check.ts';
 import { checkImports } from './import-check.ts';
 import { checkLengths } from './length-check.ts';
+import { checkNames } from './name-check.ts';
 import { checkSql } from './sql-style.ts';
 
 /*
@@ -39,6 +40,10 @@ const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: bo
   },
   comments: async () => {
     const lines = checkComments().map(({ file, line, message }) => `${file}:${line}: ${message}`);
+    return { output: lines.join('\n'), isGood: lines.length === 0 };
+  },
+  names: async () => {
+    const lines = checkNames().map(({ file, line, message }) => `${file}:${line}: ${message}`);
     return { output: lines.join('\n'), isGood: lines.length === 0 };
   },
   length: async () => {

@@ -1,4 +1,4 @@
-export { isPlace, isPrivateAddress, reachable, type MayReach } from './http/addresses.ts';
+export { isHostOrNetwork, isPrivateAddress, reachable, type MayReach } from './http/addresses.ts';
 export { PrivateTarget, publicLookup } from './http/public-lookup.ts';
 export { bodyOf, chunksOf, isSevered, OversizedResponse, SeveredResponse, send, startOf, type HttpRequest } from './http/send.ts';
 export { openConnection, type Connection, type ConnectionInput, type TlsSettings } from './http/connection.ts';

@@ -102,7 +102,7 @@ export const serverFlags = {
   quiet: flag('Print ids only'),
 };
 
-export const placeFlags = {
+export const locationFlags = {
   ...serverFlags,
   project: text('In this project (DAVIT_PROJECT)', 'name'),
   environment: text('In this environment, or project/environment (DAVIT_ENVIRONMENT)', 'name'),
@@ -121,7 +121,7 @@ export const followFlags = {
   jsonLines: flag('Print each event of the deployment as a line of JSON'),
 };
 
-export const placeAliases = { e: 'environment', p: 'project', o: 'organization', q: 'quiet' } as const;
+export const locationAliases = { e: 'environment', p: 'project', o: 'organization', q: 'quiet' } as const;
 export const serverAliases = { o: 'organization', q: 'quiet' } as const;
 
 /** Parses a whole number that is not negative. */

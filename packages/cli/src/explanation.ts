@@ -3,7 +3,7 @@ import type { Cli } from './cli.ts';
 import { changeLines, compareReleases, type Comparison } from './changes.ts';
 import { deploymentNumber, readHistory, workedBefore, type HistoryEntry } from './history.ts';
 import { ago, wrap } from './output/text.ts';
-import type { ServiceReference } from './place.ts';
+import type { ServiceReference } from './location.ts';
 import type { ServiceStatus } from './statuses.ts';
 
 type Failure = NonNullable<ServiceStatus['failure']>;
@@ -62,9 +62,9 @@ export function explanation(cli: Cli, explained: Explained): string[] {
 function headline(message: string, code: string, columns: number): string[] {
   const lines = wrap(message, columns);
   const last = lines.at(-1) ?? '';
-  const room = columns - last.length - code.length;
-  if (room < 2) return [...lines, code.padStart(columns)];
-  return [...lines.slice(0, -1), `${last}${' '.repeat(room)}${code}`];
+  const width = columns - last.length - code.length;
+  if (width < 2) return [...lines, code.padStart(columns)];
+  return [...lines.slice(0, -1), `${last}${' '.repeat(width)}${code}`];
 }
 
 function nowLines(status: ServiceStatus | undefined): string[] {

@@ -3,7 +3,7 @@ import type { Cli } from './cli.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { explainFailure, readCircumstances } from './explanation.ts';
 import { duration, plural } from './output/text.ts';
-import { placeName, type Place, type Site } from './place.ts';
+import { locationName, type Location, type Site } from './location.ts';
 import { Progress, progressLine, type Milestone } from './progress.ts';
 import { statusesOf } from './statuses.ts';
 
@@ -47,8 +47,8 @@ const drawMilliseconds = 120;
 const silenceMilliseconds = 1000;
 
 /** Says where something is going to be changed. It is the first line of each such command. */
-export function announce(cli: Cli, place: Place): void {
-  cli.out.talk(`  ${cli.out.style('grey', placeName(place))}`);
+export function announce(cli: Cli, location: Location): void {
+  cli.out.talk(`  ${cli.out.style('grey', locationName(location))}`);
 }
 
 /**
@@ -96,7 +96,7 @@ class Follower {
   constructor(cli: Cli, site: Site, requestId: string, flags: FollowFlags) {
     this.#cli = cli;
     this.#client = site.client;
-    this.#environmentId = site.place.environment.id;
+    this.#environmentId = site.location.environment.id;
     this.#requestId = requestId;
     this.#flags = flags;
   }
@@ -262,7 +262,7 @@ interface Reporting {
 }
 
 async function report(cli: Cli, site: Site, progress: Progress, { flags, took }: Reporting): Promise<ExitCode> {
-  const params = { environmentId: site.place.environment.id };
+  const params = { environmentId: site.location.environment.id };
   const all = statusesOf(await site.client.call('getEnvironmentStatuses', { params }));
   const mine = all.filter(({ status }) => progress.services.has(status.id));
   if (flags.json) cli.out.json({ results: mine.map(({ status }) => status) });
@@ -283,7 +283,7 @@ async function report(cli: Cli, site: Site, progress: Progress, { flags, took }:
 }
 
 async function reportSuccess(cli: Cli, site: Site, progress: Progress, took: number): Promise<void> {
-  const params = { environmentId: site.place.environment.id };
+  const params = { environmentId: site.location.environment.id };
   const { results } = await site.client.call('listEnvironmentServicesLinks', { params });
   const links = results.filter(({ service_id: id }) => progress.services.has(id));
   cli.out.talk(cli.out.style('grey', `  ${plural(progress.services.size, 'service')} · ${duration(took)}`));

@@ -1,6 +1,6 @@
 import type { Client } from '@davit/client';
 import { callKind, histories, type History } from './kinds.ts';
-import type { ServiceReference } from './place.ts';
+import type { ServiceReference } from './location.ts';
 
 export type HistoryEntry = History['results'][number];
 

@@ -1,6 +1,6 @@
 import type { CallAnswer, Client } from '@davit/client';
 import { CliError, misused } from './errors.ts';
-import type { ServiceReference, ServiceType } from './place.ts';
+import type { ServiceReference, ServiceType } from './location.ts';
 
 /*
  * Operations that each kind of service has under a name of its own. A missing entry means that the kind has no such

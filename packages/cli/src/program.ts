@@ -7,7 +7,7 @@ import { deploy, restart, rollback, scale, stop } from './commands/deploy.ts';
 import * as domains from './commands/domains.ts';
 import { logs } from './commands/logs.ts';
 import { metrics, open } from './commands/look.ts';
-import { link } from './commands/place.ts';
+import { link } from './commands/link.ts';
 import { listContexts, login, logout, useContext, whoami } from './commands/sign-in.ts';
 import { diff, explain, history, ps, status } from './commands/status.ts';
 import * as token from './commands/token.ts';

@@ -7,10 +7,10 @@ const sink = { write: () => true, on: () => undefined };
 const out = new Output(sink, sink, { LANG: 'C.UTF-8' });
 const start = Date.parse('2026-11-27T12:00:00Z');
 const at = (seconds: number): string => new Date(start + seconds * 1000).toISOString();
-const place = { project_id: 'p', environment_id: 'e', deployment_request_id: 'd', execution_id: 'e-7' };
+const location = { project_id: 'p', environment_id: 'e', deployment_request_id: 'd', execution_id: 'e-7' };
 
 function state(seconds: number, word: string, fields: object = {}): Received {
-  const data = { ...place, at: at(seconds), service_id: 's', service_name: 'api', service_type: 'APPLICATION', state: word };
+  const data = { ...location, at: at(seconds), service_id: 's', service_name: 'api', service_type: 'APPLICATION', state: word };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the words of a state are too many for a test
   return { event: 'SERVICE_STATE', id: null, data: { ...data, action: 'DEPLOY', failure: null, ...fields } } as Received;
 }
@@ -18,7 +18,7 @@ function state(seconds: number, word: string, fields: object = {}): Received {
 function step(name: string, metric: string, seconds: readonly [number, number?], status?: string): Received {
   const [from, to] = seconds;
   const word = status ?? (to === undefined ? 'RUNNING' : 'DONE');
-  const data = { ...place, at: at(to ?? from), service_id: 's', step: name, step_name: metric, status: word, attempt: 1 };
+  const data = { ...location, at: at(to ?? from), service_id: 's', step: name, step_name: metric, status: word, attempt: 1 };
   const times = { started_at: at(from), finished_at: to === undefined ? null : at(to) };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
   return { event: 'STEP', id: null, data: { ...data, ...times } } as Received;

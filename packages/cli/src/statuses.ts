@@ -1,5 +1,5 @@
 import type { CallAnswer } from '@davit/client';
-import type { ServiceType } from './place.ts';
+import type { ServiceType } from './location.ts';
 
 type Statuses = CallAnswer<'getEnvironmentStatuses'>;
 export type ServiceStatus = Statuses['applications'][number];

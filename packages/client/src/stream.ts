@@ -48,7 +48,7 @@ export async function* follow(open: Open, options: StreamOptions): AsyncGenerato
     try {
       const response = await open(last, either);
       if (!response.ok || response.body === null) throw ApiError.of(response.status, await response.text(), response.headers);
-      for await (const one of parsed(response.body, () => watch.hear())) {
+      for await (const one of parsed(response.body, () => watch.receive())) {
         failures = 0;
         onAlive?.();
         last = one.id ?? last;
@@ -83,10 +83,10 @@ class SilenceWatch {
   constructor(milliseconds: number, onSilence: () => void) {
     this.#milliseconds = milliseconds;
     this.#onSilence = onSilence;
-    this.hear();
+    this.receive();
   }
 
-  hear(): void {
+  receive(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.isSilent = true;

@@ -7,7 +7,7 @@ const tokenKey = 'davit.token';
 const idKey = 'davit.session';
 const endedKey = 'davit.ended';
 const listeners = new Set<() => void>();
-window.addEventListener('storage', tellListeners);
+window.addEventListener('storage', notifyListeners);
 
 /** Returns a text that identifies the session; null if nobody is signed in. */
 export function currentSession(): string | null {
@@ -41,7 +41,7 @@ export function forgetSession(byServer = false): void {
   if (currentToken() === null) localStorage.removeItem(idKey);
   sessionStorage.removeItem(tokenKey);
   if (byServer) sessionStorage.setItem(endedKey, 'true');
-  tellListeners();
+  notifyListeners();
 }
 
 /** Calls the listener after each begin and end, also in other tabs. Returns a function that ends this. */
@@ -62,9 +62,9 @@ export function sessionName(): string {
 
 function begin(): void {
   sessionStorage.removeItem(endedKey);
-  tellListeners();
+  notifyListeners();
 }
 
-function tellListeners(): void {
+function notifyListeners(): void {
   for (const listener of listeners) listener();
 }

@@ -226,8 +226,8 @@ function errorsOf(operation: Operation): readonly number[] {
   const { method, target, query, body, events } = operation;
   const ofQuery = query !== undefined || isPaged(operation) || events !== undefined ? [400] : [];
   const ofBody = body === undefined ? [] : [400];
-  const ofPlace = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
-  const all = [...operation.errors, ...ofQuery, ...ofBody, ...ofPlace];
+  const ofLocation = method !== 'GET' && inEnvironments.includes(target) ? [409] : [];
+  const all = [...operation.errors, ...ofQuery, ...ofBody, ...ofLocation];
   // Linters want one code of this class at every operation. 401 is part of `default`, too.
   return all.length === 0 ? [401] : [...new Set(all)].toSorted((a, b) => a - b);
 }

@@ -3,14 +3,14 @@ import { shapeName, type ShapeName } from './shape.ts';
 /** The named shapes of a document, by name. */
 export type Shapes = Map<string, unknown>;
 
-/** The references that were made for a document, by the shape: a shape that is used in many places is read once. */
+/** The references that were made for a document, by the shape: a shape that is used often is read once. */
 const made = new WeakMap<Shapes, WeakMap<object, unknown>>();
 
-/** Keywords that belong to the place where a shape is used, not to the shape. */
-const ofPlace = new Set(['description', 'default', 'readOnly', 'writeOnly', 'deprecated']);
+/** Keywords that belong to the location where a shape is used, not to the shape. */
+const ofLocation = new Set(['description', 'default', 'readOnly', 'writeOnly', 'deprecated']);
 
 /**
- * Returns the value with a reference in place of each named shape, and adds the shapes to `shapes`. Fails if two
+ * Returns the value with a reference in location of each named shape, and adds the shapes to `shapes`. Fails if two
  * different shapes have one name.
  */
 export function referring(value: unknown, shapes: Shapes): unknown {
@@ -28,8 +28,8 @@ export function referring(value: unknown, shapes: Shapes): unknown {
 /** Returns a reference to a named shape, which it adds to `shapes`. */
 function referenceTo(shape: ShapeName, value: Readonly<Record<string, unknown>>, shapes: Shapes): unknown {
   const entries = Object.entries(value).filter(([key]) => key !== 'x-shape');
-  const place = Object.fromEntries(entries.filter(([key]) => ofPlace.has(key)));
-  const plain = Object.fromEntries(entries.filter(([key]) => !ofPlace.has(key)));
+  const location = Object.fromEntries(entries.filter(([key]) => ofLocation.has(key)));
+  const plain = Object.fromEntries(entries.filter(([key]) => !ofLocation.has(key)));
   const isNullable = Array.isArray(plain['type']) && plain['type'].includes('null');
   const own = isNullable ? withoutNull(plain) : plain;
   const component = explained({
@@ -42,7 +42,7 @@ function referenceTo(shape: ShapeName, value: Readonly<Record<string, unknown>>,
   }
   shapes.set(shape.name, component);
   const reference = { $ref: `#/components/schemas/${shape.name}` };
-  return isNullable ? { anyOf: [reference, { type: 'null' }], ...place } : { ...reference, ...place };
+  return isNullable ? { anyOf: [reference, { type: 'null' }], ...location } : { ...reference, ...location };
 }
 
 /**

@@ -44,7 +44,7 @@ export async function prepareFolders(stateFolder: string): Promise<EmbeddedFolde
   const binariesSource = packageFolder();
   const user = process.getuid?.() === 0 ? await unprivilegedUser() : undefined;
   await mkdir(stateFolder, { recursive: true, mode: 0o711 });
-  const folder = await placeFolder(await realpath(stateFolder), user);
+  const folder = await chooseFolder(await realpath(stateFolder), user);
   const dataParent = path.join(folder, 'cluster');
   await mkdir(folder, { recursive: true });
   if (user !== undefined) await chmod(folder, 0o711);
@@ -79,7 +79,7 @@ async function unprivilegedUser(): Promise<ProcessUser> {
   return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) };
 }
 
-async function placeFolder(stateFolder: string, user: ProcessUser | undefined): Promise<string> {
+async function chooseFolder(stateFolder: string, user: ProcessUser | undefined): Promise<string> {
   const own = path.join(stateFolder, 'postgres');
   if (user === undefined) return own;
   const pointer = path.join(stateFolder, 'postgres-place');

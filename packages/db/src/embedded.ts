@@ -37,11 +37,11 @@ export interface EmbeddedDatabase {
   readonly folder: string;
   /**
    * Restarts the server, with the same address, whenever its process has ended (killed, out of memory). Checks once a
-   * second. `tell` receives a line for each restart and for each failure. Returns a function that ends the watch;
+   * second. `report` receives a line for each restart and for each failure. Returns a function that ends the watch;
    * `stop` ends it too. Only the one process that serves this state folder may call it: a second watch would undo the
    * first one's `stop`.
    */
-  keepRunning(tell: (message: string) => void): () => void;
+  keepRunning(report: (message: string) => void): () => void;
   /**
    * Performs a fast shutdown: ends all connections and writes everything to disk. Resolves when the process has exited.
    */
@@ -50,7 +50,7 @@ export interface EmbeddedDatabase {
 
 const databaseName = 'davit';
 const startWithinMilliseconds = 600_000;
-const tellAfterMilliseconds = 3_000;
+const reportAfterMilliseconds = 3_000;
 const stopWithinMilliseconds = 120_000;
 const watchEveryMilliseconds = 1_000;
 const largestLogBytes = 10 * 1024 * 1024;
@@ -98,9 +98,9 @@ class RunningServer implements EmbeddedDatabase {
     this.folder = folders.folder;
   }
 
-  keepRunning(tell: (message: string) => void): () => void {
+  keepRunning(report: (message: string) => void): () => void {
     this.#timer ??= setInterval(() => {
-      this.#restart ??= this.#restartIfGone(tell);
+      this.#restart ??= this.#restartIfGone(report);
     }, watchEveryMilliseconds);
     this.#timer.unref();
     return () => this.#endWatch();
@@ -117,15 +117,15 @@ class RunningServer implements EmbeddedDatabase {
     this.#timer = undefined;
   }
 
-  async #restartIfGone(tell: (message: string) => void): Promise<void> {
+  async #restartIfGone(report: (message: string) => void): Promise<void> {
     try {
       if ((await findServer(this.#location.data)) !== undefined) return;
-      tell('the embedded database has stopped; starting it again');
+      report('the embedded database has stopped; starting it again');
       await ensureRunning(this.#location, this.#options);
-      tell('the embedded database runs again');
+      report('the embedded database runs again');
     } catch (error) {
       // The failure may be temporary, for example a full disk. The next check retries.
-      tell(`the embedded database does not start: ${messageOf(error)}`);
+      report(`the embedded database does not start: ${messageOf(error)}`);
     } finally {
       this.#restart = undefined;
     }
@@ -188,7 +188,7 @@ async function ensureRunning(
       own = await startServer(folders, options.settings ?? {});
     }
     if (own?.ended === true) own = await afterEnd(folders, own);
-    if (!reported && Date.now() - began > tellAfterMilliseconds) {
+    if (!reported && Date.now() - began > reportAfterMilliseconds) {
       reported = true;
       options.onWait?.('waiting for the embedded database, which recovers from a crash or is busy starting');
     }

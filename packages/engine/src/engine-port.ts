@@ -80,7 +80,7 @@ export function createEnginePort(database: Database, parts: PortParts): EnginePo
     queueOfEnvironment: async (db, id) => withServices(kinds, db, await db.many(views.environmentQueue, [id])),
     queueOfService: async (db, id) => withServices(kinds, db, await db.many(views.serviceQueue, [id])),
     environmentOfRequest: async (db, id) => {
-      const ids = await db.maybe(requests.requestPlace, [id]);
+      const ids = await db.maybe(requests.readRequestIds, [id]);
       return ids === undefined ? null : { organizationId: ids.organization_id, environmentId: ids.environment_id };
     },
     deploymentLog: readDeploymentLog,

@@ -237,7 +237,7 @@ test('what was made with the rights of Davit is taken away with them, also where
   // created with.
   expect((await deployed(as(redis, set('three')), 3)).failure?.code).toBe('HELM_FAILED');
   expect(live(redis)).toBe('one');
-  const made = charts.wishes.map(({ isClusterWide, takesBack }) => [isClusterWide, takesBack]);
+  const made = charts.accessRequests.map(({ isClusterWide, takesBack }) => [isClusterWide, takesBack]);
   expect(made).toEqual([
     [true, false],
     [false, false],

@@ -50,7 +50,7 @@ export interface Configuration {
   readonly acme: AcmeConfiguration | null;
   readonly gatewayDomain: string;
   /** Where the gateway finds the API; null: at this process, if the public URL has the gateway's HTTPS port. */
-  readonly gatewayApi: readonly NetworkPlace[] | null;
+  readonly gatewayApi: readonly HostPort[] | null;
   /** Seconds of Strict-Transport-Security; 0: the header is not sent. */
   readonly hstsSeconds: number;
   /** Certificates of the addresses that services get below `gatewayDomain`: none, one for all, or one each. */
@@ -168,7 +168,7 @@ export interface Configuration {
 export const addressCertificateModes = ['none', 'wildcard', 'each'] as const;
 
 /** An IP address and a port. */
-export interface NetworkPlace {
+export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
@@ -181,7 +181,7 @@ export interface DnsChallengeConfiguration {
 }
 
 export interface DnsUpdateConfiguration {
-  readonly server: NetworkPlace;
+  readonly server: HostPort;
   /** The zone; null: the server is asked. */
   readonly zone: string | null;
   /** Key of TSIG (RFC 8945); null: updates are not signed. */

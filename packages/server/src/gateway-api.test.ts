@@ -6,10 +6,10 @@ const https = { DAVIT_PUBLIC_URL: 'https://Davit.example.org', DAVIT_GATEWAY_HTT
 const read = (more: Readonly<Record<string, string | undefined>>) => readConfiguration({ ...https, ...more });
 
 test('the gateway serves the API at the name and port of the public URL', () => {
-  const own = { host: 'davit.example.org', places: [{ host: '127.0.0.1', port: 4440 }] };
+  const own = { host: 'davit.example.org', addresses: [{ host: '127.0.0.1', port: 4440 }] };
   expect(gatewayApi(read({}))).toEqual(own);
   expect(gatewayApi(read({ DAVIT_HOST: '0.0.0.0' }))).toEqual(own);
-  expect(gatewayApi(read({ DAVIT_HOST: '::' }))?.places).toEqual([{ host: '::1', port: 4440 }]);
+  expect(gatewayApi(read({ DAVIT_HOST: '::' }))?.addresses).toEqual([{ host: '::1', port: 4440 }]);
   const port = { DAVIT_PUBLIC_URL: 'https://davit.example.org:8443', DAVIT_GATEWAY_HTTPS_PORT: '8443' };
   expect(gatewayApi(read(port))).toEqual(own);
 });
@@ -28,12 +28,12 @@ test('the gateway leaves the public URL to a proxy in front, unless it is told w
   ]) {
     expect(gatewayApi(read(other))).toBeNull();
   }
-  const places = [
+  const addresses = [
     { host: '10.0.0.5', port: 4440 },
     { host: '2001:db8::5', port: 4441 },
   ];
   const told = { ...behind, DAVIT_ROLE: 'worker', DAVIT_GATEWAY_API: '10.0.0.5:4440, [2001:db8::5]:4441' };
-  expect(gatewayApi(read(told))).toEqual({ host: 'davit.example.org', places });
+  expect(gatewayApi(read(told))).toEqual({ host: 'davit.example.org', addresses });
 });
 
 test('the API believes the addresses of callers that its own gateway names, and of no other proxy', () => {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { NetworkPlace, Settings } from './configuration.ts';
+import type { HostPort, Settings } from './configuration.ts';
 
 export type GatewayApiSettings = Settings<
   'publicUrl' | 'gatewayApi' | 'gatewayHttpsPort' | 'host' | 'port' | 'role' | 'localEngine'
@@ -9,7 +9,7 @@ export type GatewayApiSettings = Settings<
 export interface GatewayApi {
   /** Host name of the public URL. */
   readonly host: string;
-  readonly places: readonly NetworkPlace[];
+  readonly addresses: readonly HostPort[];
 }
 
 /**
@@ -23,15 +23,15 @@ export function gatewayApi(config: GatewayApiSettings): GatewayApi | null {
   const host = url.hostname.toLowerCase();
   // A certificate is issued for names only.
   if (host.startsWith('[') || isIP(host) !== 0) return null;
-  if (config.gatewayApi !== null) return config.gatewayApi.length === 0 ? null : { host, places: config.gatewayApi };
-  const place = config.role === 'all' ? ownPlace(config) : null;
+  if (config.gatewayApi !== null) return config.gatewayApi.length === 0 ? null : { host, addresses: config.gatewayApi };
+  const address = config.role === 'all' ? ownAddress(config) : null;
   // With another port, the operator has put a proxy of his own in front of the API.
   const isAtGateway = Number(url.port === '' ? 443 : url.port) === gatewayHttpsPort;
-  return isAtGateway && place !== null ? { host, places: [place] } : null;
+  return isAtGateway && address !== null ? { host, addresses: [address] } : null;
 }
 
 /** Returns where this process serves the API; null if it does not, or at a port that is chosen later. */
-function ownPlace({ host, port, role }: GatewayApiSettings): NetworkPlace | null {
+function ownAddress({ host, port, role }: GatewayApiSettings): HostPort | null {
   if (role === 'worker' || port === 0) return null;
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1', localhost: '127.0.0.1' }[host] ?? host;
   return isIP(address) === 0 ? null : { host: address, port };
@@ -43,6 +43,6 @@ function ownPlace({ host, port, role }: GatewayApiSettings): NetworkPlace | null
  */
 export function trustedProxies(config: GatewayApiSettings & Settings<'trustProxy'>): boolean | string[] {
   if (config.trustProxy) return true;
-  const place = gatewayApi(config)?.places.find(({ host }) => host === ownPlace(config)?.host);
-  return place === undefined ? false : ['127.0.0.0/8', '::1', place.host];
+  const address = gatewayApi(config)?.addresses.find(({ host }) => host === ownAddress(config)?.host);
+  return address === undefined ? false : ['127.0.0.0/8', '::1', address.host];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPlace, isPrivateAddress, reachable } from './addresses.ts';
+import { isHostOrNetwork, isPrivateAddress, reachable } from './addresses.ts';
 
 test.each([
   '127.0.0.1',
@@ -50,8 +50,8 @@ test('private addresses are reached where the operator names host, address or ne
 });
 
 test.each(['git', 'git.home.example', '10.0.0.0/8', '10.0.0.1', 'fd00::/8'])('%s is a place', (text) =>
-  expect(isPlace(text)).toBe(true),
+  expect(isHostOrNetwork(text)).toBe(true),
 );
 test.each(['', 'a b', 'http://git', '10.0.0.0/33', 'git/8', '1.2.3.4/5/6', '*.example'])('%s is none', (text) =>
-  expect(isPlace(text)).toBe(false),
+  expect(isHostOrNetwork(text)).toBe(false),
 );

@@ -50,7 +50,7 @@ export function isPrivateAddress(address: string): boolean {
 }
 
 /** Returns whether a text is a host name, an address, or a network such as `10.0.0.0/8`. */
-export function isPlace(text: string): boolean {
+export function isHostOrNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   if (rest.length > 0) return false;
   const version = isIP(address);
@@ -62,18 +62,18 @@ export function isPlace(text: string): boolean {
 export type MayReach = (address: string, host: string) => boolean;
 
 /**
- * Returns a check that allows all public addresses and those in `places`: private addresses, networks and host names,
- * see `isPlace`.
+ * Returns a check that allows all public addresses and those in `allowed`: private addresses, networks and host names,
+ * see `isHostOrNetwork`.
  */
-export function reachable(locations: boolean | readonly string[]): MayReach {
-  if (locations === true) return () => true;
-  const list = locations === false ? [] : locations;
+export function reachable(allowed: boolean | readonly string[]): MayReach {
+  if (allowed === true) return () => true;
+  const list = allowed === false ? [] : allowed;
   const networks = new BlockList();
   const hosts = new Set<string>();
-  for (const location of list) {
-    const [address = '', bits] = location.split('/');
+  for (const entry of list) {
+    const [address = '', bits] = entry.split('/');
     const version = isIP(address);
-    if (version === 0) hosts.add(location);
+    if (version === 0) hosts.add(entry);
     else networks.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
   }
   return (address, host) =>

@@ -5,7 +5,7 @@ import type { Cli, ServerFlags, Session } from '../cli.ts';
 import { command, flags, serverAliases, serverFlags } from '../command.ts';
 import { CliError, codeOf, exitCodes, misused } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { organizationOf } from '../place.ts';
+import { organizationOf } from '../location.ts';
 
 type ApiFlags = ServerFlags & { readonly body?: string; readonly list?: string };
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@davit/client';
 import type { Cli } from '../cli.ts';
-import { command, flags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags } from '../command.ts';
 import { CliError, exitCodes, misused } from '../errors.ts';
 import { announce } from '../follow.ts';
 import { ago, duration, phrase, size, table } from '../output/text.ts';
-import { findService, openSite, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
+import { findService, openSite, type LocationFlags, type ServiceReference, type Site } from '../location.ts';
 
 const aDatabase = { name: 'database', brief: 'The database. Default: that of this folder', count: 'optional' } as const;
 const pollMilliseconds = 500;
@@ -20,25 +20,25 @@ async function readBackups(client: Client, databaseId: string) {
   return (await client.call('listDatabaseBackup', { params: { databaseId } })).results;
 }
 
-export const backup = command<PlaceFlags & { readonly name?: string; readonly list: boolean; readonly detach: boolean }>({
+export const backup = command<LocationFlags & { readonly name?: string; readonly list: boolean; readonly detach: boolean }>({
   brief: 'Make a backup of a database, and prove it by a test restore; or list the backups',
   examples: [
     ['orders', 'make one, and wait until it is proven'],
     ['orders --list', 'list those that there are'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     name: flags.text('The name of the backup', 'name'),
     list: flags.flag('List the newest backups instead'),
     detach: flags.flag('Do not wait; print its id'),
   },
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [aDatabase],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const database = await findDatabase(cli, site, name);
     if (given.list) return list(cli, site, database, given);
-    announce(cli, site.place);
+    announce(cli, site.location);
     const params = { databaseId: database.id };
     const title = given.name ?? `by hand ${new Date(cli.now()).toISOString().slice(0, 19)}`;
     const begun = performance.now();
@@ -58,7 +58,7 @@ export const backup = command<PlaceFlags & { readonly name?: string; readonly li
   },
 });
 
-async function list(cli: Cli, site: Site, database: ServiceReference, given: PlaceFlags): Promise<void> {
+async function list(cli: Cli, site: Site, database: ServiceReference, given: LocationFlags): Promise<void> {
   const all = await readBackups(site.client, database.id);
   if (given.json) return cli.out.json({ results: all });
   if (given.quiet) return all.forEach(({ id }) => cli.out.data(id));
@@ -74,18 +74,18 @@ async function list(cli: Cli, site: Site, database: ServiceReference, given: Pla
   for (const line of table(columns, rows, cli.out.dataColumns)) cli.out.data(line);
 }
 
-export const restore = command<PlaceFlags & { readonly backup?: string; readonly yes: boolean }>({
+export const restore = command<LocationFlags & { readonly backup?: string; readonly yes: boolean }>({
   brief: 'Replace all data of a database by a backup; a safety backup is made before',
   examples: [
     ['orders', 'restore the newest good backup, after a question'],
     ['orders --backup 0a1b2c3d-… --yes', 'restore a certain one, without a question'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     backup: flags.text('The id of the backup. Default: the newest good one', 'id'),
     yes: flags.flag('Do not ask'),
   },
-  aliases: { ...placeAliases, y: 'yes' },
+  aliases: { ...locationAliases, y: 'yes' },
   arguments: [aDatabase],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
@@ -94,7 +94,7 @@ export const restore = command<PlaceFlags & { readonly backup?: string; readonly
     const id = given.backup ?? good?.id;
     if (id === undefined)
       throw new CliError(`${database.name} has no good backup.`, { advice: [`davit database backup ${database.name}`] });
-    announce(cli, site.place);
+    announce(cli, site.location);
     const made = good?.id === id ? `, made ${ago(good.created_at, cli.now())}` : '';
     if (!given.yes) await cli.confirm(`Replace all data of ${database.name} by backup ${id}${made}?`, '--yes');
     const params = { databaseId: database.id };
@@ -140,15 +140,15 @@ const schemes: Readonly<Record<string, string>> = {
   REDIS: 'redis',
 };
 
-export const url = command<PlaceFlags & { readonly show: boolean }>({
+export const url = command<LocationFlags & { readonly show: boolean }>({
   brief: 'Print the address of a database',
   details: 'Without --show the password is left out, as it would stay in the history of the terminal.',
   examples: [
     ['orders', 'where it is'],
     ['orders --show', 'with its password, for a client'],
   ],
-  flags: { ...placeFlags, show: flags.flag('With the password') },
-  aliases: placeAliases,
+  flags: { ...locationFlags, show: flags.flag('With the password') },
+  aliases: locationAliases,
   arguments: [aDatabase],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);

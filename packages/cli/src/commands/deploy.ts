@@ -1,13 +1,13 @@
 import type { Cli } from '../cli.ts';
-import { command, flags, followFlags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, followFlags, locationAliases, locationFlags } from '../command.ts';
 import { misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deploymentNumber, hasSucceeded, readHistory, versionOf } from '../history.ts';
 import { callKind, deployBody, redeploys, restarts, rollbacks, scales, stops, type Requested, type Version } from '../kinds.ts';
-import { findService, findServices, openSite, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
+import { findService, findServices, openSite, type LocationFlags, type ServiceReference, type Site } from '../location.ts';
 
-type ChangeFlags = PlaceFlags & FollowFlags;
-const changeFlags = { ...placeFlags, ...followFlags };
+type ChangeFlags = LocationFlags & FollowFlags;
+const changeFlags = { ...locationFlags, ...followFlags };
 
 type DeployFlags = ChangeFlags & {
   readonly all: boolean;
@@ -34,23 +34,23 @@ export const deploy = command<DeployFlags>({
     tag: flags.text('Deploy this tag of the image', 'tag'),
     chartVersion: flags.text('Deploy this version of the chart', 'version'),
   },
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [{ name: 'service', brief: 'A service of the environment', count: 'many' }],
   run: async (cli, given, names) => {
     const site = await openSite(cli, given);
-    const params = { environmentId: site.place.environment.id };
+    const params = { environmentId: site.location.environment.id };
     if (given.all) {
       if (names.length > 0) throw misused('Name services, or deploy all of them with --all: not both.');
       if (Object.keys(versionIn(given)).length > 0) {
         throw misused('All services have no version in common: name those that have it.', 'davit deploy api --commit 3f1c0aa');
       }
-      announce(cli, site.place);
+      announce(cli, site.location);
       const { deployment_request_id: id } = await site.client.call('deployEnvironment', { params });
       return followDeployment(cli, site, id, given);
     }
     const services = names.length > 0 ? await findServices(site, names) : [await findService(cli, site, undefined)];
     const body = deployBody(services, versionIn(given));
-    announce(cli, site.place);
+    announce(cli, site.location);
     const { deployment_request_id: id } = await site.client.call('deployAllServices', { params, body });
     return followDeployment(cli, site, id, given);
   },
@@ -64,7 +64,7 @@ function versionIn({ commit, tag, chartVersion: chart }: DeployFlags): Version {
   };
 }
 
-/** Opens the place, finds the service, requests the change and follows it. */
+/** Opens the environment, finds the service, requests the change and follows it. */
 async function change(
   cli: Cli,
   given: ChangeFlags,
@@ -73,7 +73,7 @@ async function change(
 ): Promise<ExitCode> {
   const site = await openSite(cli, given);
   const service = await findService(cli, site, name);
-  announce(cli, site.place);
+  announce(cli, site.location);
   const { deployment_request_id: id } = await request(site, service);
   return followDeployment(cli, site, id, given);
 }
@@ -84,7 +84,7 @@ export const restart = command<ChangeFlags>({
   brief: 'Replace the instances of a service by new ones of the same release',
   examples: [['api', 'restart a service without interrupting it']],
   flags: changeFlags,
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [aService],
   run: (cli, given, [name]) =>
     change(cli, given, name, ({ client }, service) => callKind(restarts, client, service, 'restarted')),
@@ -97,7 +97,7 @@ export const stop = command<ChangeFlags & { readonly yes: boolean }>({
     ['api --yes', 'stop it without a question'],
   ],
   flags: { ...changeFlags, yes: flags.flag('Do not ask') },
-  aliases: { ...placeAliases, y: 'yes' },
+  aliases: { ...locationAliases, y: 'yes' },
   arguments: [aService],
   run: (cli, given, [name]) =>
     change(cli, given, name, async ({ client }, service) => {
@@ -113,7 +113,7 @@ export const rollback = command<ChangeFlags & { readonly to?: number }>({
     ['api --to 317', 'go back to that deployment, as in davit history'],
   ],
   flags: { ...changeFlags, to: flags.number('The number of the deployment to go back to', 'number') },
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [aService],
   run: (cli, given, [name]) =>
     change(cli, given, name, async ({ client }, service) => {
@@ -139,7 +139,7 @@ export const scale = command<ChangeFlags & { readonly max?: number }>({
     ['api 2 --max 6', 'run two to six'],
   ],
   flags: { ...changeFlags, max: flags.number('Run at most so many. Default: the same number', 'number') },
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [
     { name: 'service', brief: 'The service', count: 'one' },
     { name: 'instances', brief: 'The number of instances', count: 'one' },

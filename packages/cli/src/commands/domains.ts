@@ -1,10 +1,10 @@
 import type { CallAnswer, Client } from '@davit/client';
-import { command, flags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags } from '../command.ts';
 import { misused } from '../errors.ts';
 import { announce } from '../follow.ts';
 import { kindOf } from '../kinds.ts';
 import { table } from '../output/text.ts';
-import { choose, findService, openSite, type PlaceFlags, type ServiceReference } from '../place.ts';
+import { choose, findService, openSite, type LocationFlags, type ServiceReference } from '../location.ts';
 
 type Domain = CallAnswer<'listApplicationCustomDomain'>['results'][number];
 
@@ -47,9 +47,9 @@ function domainsOf(client: Client, { id, name, type }: ServiceReference): Domain
   throw misused(`${name} is ${kindOf(type)}, which has no domains.`);
 }
 
-type DomainFlags = PlaceFlags & { readonly service?: string };
-const domainFlags = { ...placeFlags, service: flags.text('Of this service. Default: that of this folder', 'name') };
-const aliases = { ...placeAliases, s: 'service' } as const;
+type DomainFlags = LocationFlags & { readonly service?: string };
+const domainFlags = { ...locationFlags, service: flags.text('Of this service. Default: that of this folder', 'name') };
+const aliases = { ...locationAliases, s: 'service' } as const;
 
 export const list = command<DomainFlags>({
   brief: 'List the domains of a service, and whether DNS leads them here',
@@ -81,7 +81,7 @@ export const add = command<DomainFlags & { readonly noCertificate: boolean }>({
   run: async (cli, given, [domain = '']) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, given.service);
-    announce(cli, site.place);
+    announce(cli, site.location);
     const made = await domainsOf(site.client, service).add({ domain, generate_certificate: !given.noCertificate });
     if (given.json) return cli.out.json(made);
     if (given.quiet) return cli.out.data(made.id);
@@ -103,7 +103,7 @@ export const remove = command<DomainFlags>({
     const domains = domainsOf(site.client, await findService(cli, site, given.service));
     const named = (await domains.list()).results.map(({ id, domain }) => ({ id, name: domain }));
     const { id, name } = choose(named, wanted, { noun: 'domain', flag: '' });
-    announce(cli, site.place);
+    announce(cli, site.location);
     await domains.remove(id);
     cli.out.talk(`  ${cli.out.mark('ok')} ${name} is removed.`);
   },

@@ -1,10 +1,10 @@
-import { command, flags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags } from '../command.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import type { Output } from '../output/output.ts';
-import { findService, openSite, type PlaceFlags } from '../place.ts';
+import { findService, openSite, type LocationFlags } from '../location.ts';
 import { followLines, readLines, type Line } from '../tail.ts';
 
-type LogFlags = PlaceFlags & {
+type LogFlags = LocationFlags & {
   readonly follow: boolean;
   readonly since?: number;
   readonly lines?: number;
@@ -30,7 +30,7 @@ export const logs = command<LogFlags>({
     ['api --plain | jq .', 'only what the service printed'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     follow: flags.flag('Wait for further lines'),
     since: flags.seconds('Lines of the last 10m, 2h, 7d'),
     lines: flags.number('So many lines. Default: 100, with --since all', 'number'),
@@ -45,7 +45,7 @@ export const logs = command<LogFlags>({
     plain: flags.flag('Without time and instance'),
     jsonLines: flags.flag('Print each line as a line of JSON'),
   },
-  aliases: { ...placeAliases, f: 'follow', n: 'lines' },
+  aliases: { ...locationAliases, f: 'follow', n: 'lines' },
   arguments: [{ name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' }],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);

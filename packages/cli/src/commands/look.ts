@@ -1,25 +1,25 @@
-import { command, flags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags } from '../command.ts';
 import { CliError } from '../errors.ts';
 import { callKind, metrics as readMetrics } from '../kinds.ts';
 import { openAddress } from '../open-address.ts';
 import { table } from '../output/text.ts';
-import { findService, openSite, type PlaceFlags } from '../place.ts';
+import { findService, openSite, type LocationFlags } from '../location.ts';
 
 const aService = { name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' } as const;
 
-export const open = command<PlaceFlags & { readonly print: boolean }>({
+export const open = command<LocationFlags & { readonly print: boolean }>({
   brief: 'Open the address of a service in the browser',
   examples: [
     ['api', 'open it'],
     ['api --print', 'print all its addresses'],
   ],
-  flags: { ...placeFlags, print: flags.flag('Only print the addresses') },
-  aliases: placeAliases,
+  flags: { ...locationFlags, print: flags.flag('Only print the addresses') },
+  aliases: locationAliases,
   arguments: [aService],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);
-    const params = { environmentId: site.place.environment.id };
+    const params = { environmentId: site.location.environment.id };
     const { results } = await site.client.call('listEnvironmentServicesLinks', { params });
     const links = results.filter((link) => link.service_id === service.id);
     if (given.json) return cli.out.json({ results: links });
@@ -33,14 +33,14 @@ export const open = command<PlaceFlags & { readonly print: boolean }>({
   },
 });
 
-export const metrics = command<PlaceFlags & { readonly since?: number }>({
+export const metrics = command<LocationFlags & { readonly since?: number }>({
   brief: 'Show what a service used: processor, memory, requests, latency',
   examples: [
     ['api', 'the last hour'],
     ['api --since 1d --json', 'a day, as the API answers it'],
   ],
-  flags: { ...placeFlags, since: flags.seconds('So far back, at most 1d. Default: 1h') },
-  aliases: placeAliases,
+  flags: { ...locationFlags, since: flags.seconds('So far back, at most 1d. Default: 1h') },
+  aliases: locationAliases,
   arguments: [aService],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);

@@ -46,8 +46,8 @@ export const login = command<LoginFlags>({
     const name = given.name ?? (address === undefined && config.current !== null ? config.current : new URL(server).host);
     const former = (await readConfig(cli.configFile)).contexts[name];
     await changeConfig(cli.configFile, (now) => ({ ...now, current: name, contexts: { ...now.contexts, [name]: context } }));
-    const place = context.organization === null ? '' : `, organization ${context.organization.name}`;
-    cli.out.talk(`  ${cli.out.mark('ok')} Signed in to ${server}${place} (context ${name}).`);
+    const location = context.organization === null ? '' : `, organization ${context.organization.name}`;
+    cli.out.talk(`  ${cli.out.mark('ok')} Signed in to ${server}${location} (context ${name}).`);
     if (former !== undefined && former.token !== context.token) await giveUp(cli, former);
   },
 });

@@ -1,12 +1,12 @@
 import type { CallAnswer } from '@davit/client';
 import type { Cli } from '../cli.ts';
-import { command, flags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags } from '../command.ts';
 import { misused } from '../errors.ts';
 import { changeLines, compareReleases } from '../changes.ts';
 import { explainFailure, readCircumstances } from '../explanation.ts';
 import { deploymentNumber, readHistory, titleOf, versionOf, type HistoryEntry } from '../history.ts';
 import { ago, cut, duration, fit, milliseconds, phrase, plural, printable, table } from '../output/text.ts';
-import { findService, openSite, placeName, servicesOf, type PlaceFlags, type Service, type Site } from '../place.ts';
+import { findService, openSite, locationName, servicesOf, type LocationFlags, type Service, type Site } from '../location.ts';
 import { markOf } from '../progress.ts';
 import { stateWord, statusesOf, type ServiceStatus } from '../statuses.ts';
 
@@ -20,17 +20,17 @@ interface Seen {
   readonly services: ReadonlyMap<string, Service>;
 }
 
-export const status = command<PlaceFlags>({
+export const status = command<LocationFlags>({
   brief: 'Show the services of an environment, by stage',
   examples: [
     ['', 'what runs, what fails, what is not deployed yet'],
     ['--environment shop/staging --json', 'the answer of the API'],
   ],
-  flags: placeFlags,
-  aliases: placeAliases,
+  flags: locationFlags,
+  aliases: locationAliases,
   run: async (cli, given) => {
     const site = await openSite(cli, given);
-    const params = { environmentId: site.place.environment.id };
+    const params = { environmentId: site.location.environment.id };
     const [details, services] = await Promise.all([
       site.client.call('getEnvironmentStatusesWithStages', { params }),
       given.json || given.quiet ? [] : servicesOf(site),
@@ -48,7 +48,7 @@ export const status = command<PlaceFlags>({
 function show(cli: Cli, { site, details, services }: Seen): void {
   const { out } = cli;
   const all = details.stages.flatMap((stage) => statusesOf(stage));
-  out.data([out.style('bold', placeName(site.place), 'data'), summary(all.map((one) => one.status))].join('   ').trimEnd());
+  out.data([out.style('bold', locationName(site.location), 'data'), summary(all.map((one) => one.status))].join('   ').trimEnd());
   if (all.length === 0) out.talk('  There is no service yet. Make one of a folder: davit up');
   const pad = Math.max(4, ...all.map(({ status: { id } }) => (services.get(id)?.name ?? id).length));
   const limit = Math.min(pad, out.dataColumns === Infinity ? pad : 24);
@@ -91,10 +91,10 @@ function showStage(
     const counted = one.wanted_instances ?? one.running_instances;
     const instances = counted === null || counted === undefined ? '' : `${one.running_instances ?? 0}/${counted}`;
     const when = one.last_deployment_date === undefined ? '' : ago(one.last_deployment_date, cli.now());
-    const room = out.dataColumns - (4 + pad + 2 + 2 + 18 + 2 + 5 + 2 + 11);
+    const width = out.dataColumns - (4 + pad + 2 + 2 + 18 + 2 + 5 + 2 + 11);
     const about = service === undefined ? '' : aboutService(service);
     const columns = [name, `${out.mark(markOf(word), 'data')} ${state}`, fit(instances, 5), fit(when, 11)];
-    out.data(`    ${columns.join('  ')}  ${room < 8 ? '' : cut(about, room)}`.trimEnd());
+    out.data(`    ${columns.join('  ')}  ${width < 8 ? '' : cut(about, width)}`.trimEnd());
     const message = printable(one.failure?.message ?? one.conditions?.[0]?.message ?? '').replaceAll('\n', ' ');
     const isBad = markOf(word) === 'bad' || (one.conditions?.length ?? 0) > 0;
     if (isBad && message !== '') out.data(`    ${' '.repeat(pad)}  ${cut(message, out.dataColumns - pad - 6)}`);
@@ -111,14 +111,14 @@ function aboutService(service: Service): string {
   return service.service_type.toLowerCase();
 }
 
-export const ps = command<PlaceFlags>({
+export const ps = command<LocationFlags>({
   brief: 'Show the instances of each service, one line a service',
   examples: [['', 'how many instances run, and of which release']],
-  flags: placeFlags,
-  aliases: placeAliases,
+  flags: locationFlags,
+  aliases: locationAliases,
   run: async (cli, given) => {
     const site = await openSite(cli, given);
-    const params = { environmentId: site.place.environment.id };
+    const params = { environmentId: site.location.environment.id };
     const [statuses, services] = await Promise.all([
       site.client.call('getEnvironmentStatuses', { params }),
       given.json || given.quiet ? [] : servicesOf(site),
@@ -142,14 +142,14 @@ export const ps = command<PlaceFlags>({
 
 const aService = { name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' } as const;
 
-export const history = command<PlaceFlags & { readonly limit?: number }>({
+export const history = command<LocationFlags & { readonly limit?: number }>({
   brief: 'List the deployments of a service, newest first',
   examples: [
     ['api', 'who deployed what, when, and how it ended'],
     ['api --limit 100', 'list more of them'],
   ],
-  flags: { ...placeFlags, limit: flags.number('List so many. Default: 20', 'number') },
-  aliases: placeAliases,
+  flags: { ...locationFlags, limit: flags.number('List so many. Default: 20', 'number') },
+  aliases: locationAliases,
   arguments: [aService],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
@@ -179,19 +179,19 @@ export const history = command<PlaceFlags & { readonly limit?: number }>({
   },
 });
 
-export const explain = command<PlaceFlags & { readonly deployment?: number }>({
+export const explain = command<LocationFlags & { readonly deployment?: number }>({
   brief: 'Explain why a service failed: the cause, what was seen, what changed, what to do',
   examples: [
     ['api', 'explain the last failure'],
     ['api --deployment 318', 'explain an earlier one'],
   ],
-  flags: { ...placeFlags, deployment: flags.number('The number of the deployment, as in davit history', 'number') },
-  aliases: placeAliases,
+  flags: { ...locationFlags, deployment: flags.number('The number of the deployment, as in davit history', 'number') },
+  aliases: locationAliases,
   arguments: [aService],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);
-    const params = { environmentId: site.place.environment.id };
+    const params = { environmentId: site.location.environment.id };
     const [statuses, entries] = await Promise.all([
       site.client.call('getEnvironmentStatuses', { params }),
       readHistory(site.client, service, given.deployment === undefined ? 50 : 200),
@@ -212,7 +212,7 @@ export const explain = command<PlaceFlags & { readonly deployment?: number }>({
   },
 });
 
-export const diff = command<PlaceFlags & { readonly from?: number; readonly to?: number }>({
+export const diff = command<LocationFlags & { readonly from?: number; readonly to?: number }>({
   brief: 'Show the settings of a service that differ between two deployments, or that are not deployed yet',
   examples: [
     ['api', 'what the next deployment would change'],
@@ -220,11 +220,11 @@ export const diff = command<PlaceFlags & { readonly from?: number; readonly to?:
     ['api --from 310 --to 318', 'compare two deployments'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     from: flags.number('The number of the earlier deployment, as in davit history', 'number'),
     to: flags.number('The number of the later deployment', 'number'),
   },
-  aliases: placeAliases,
+  aliases: locationAliases,
   arguments: [aService],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);

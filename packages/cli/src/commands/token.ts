@@ -1,7 +1,7 @@
 import { command, flags, serverAliases, serverFlags } from '../command.ts';
 import type { ServerFlags } from '../cli.ts';
 import { ago, table } from '../output/text.ts';
-import { choose, organizationOf } from '../place.ts';
+import { choose, organizationOf } from '../location.ts';
 
 export const list = command<ServerFlags>({
   brief: 'List the API tokens of the organization, without their values',

@@ -2,21 +2,21 @@ import { stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Cli, Session } from '../cli.ts';
-import { command, flags, followFlags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, followFlags, locationAliases, locationFlags } from '../command.ts';
 import type { Named } from '../context/config.ts';
 import { CliError, exitCodes, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody } from '../kinds.ts';
 import { duration, plural, size } from '../output/text.ts';
-import { leadsToLink, type PlaceFlags, type Service, type ServiceReference, type Site } from '../place.ts';
+import { leadsToLink, type LocationFlags, type Service, type ServiceReference, type Site } from '../location.ts';
 import { detect, exposedPort, findPort, openFolder, type Detected } from '../up/detect.ts';
 import { dockerfileFor, dockerignoreFor } from '../up/dockerfile.ts';
 import { DeploymentWatch } from '../up/deployment-watch.ts';
 import { Snapshots, type Snapshot, type Target as Remote } from '../up/snapshot.ts';
 import { findTarget, named, type Target } from '../up/target.ts';
-import { linkFolder } from './place.ts';
+import { linkFolder } from './link.ts';
 
-type UpFlags = PlaceFlags &
+type UpFlags = LocationFlags &
   FollowFlags & {
     readonly name?: string;
     readonly port?: number;
@@ -43,7 +43,7 @@ export const up = command<UpFlags>({
     ['--repository https://git.example.org/acme/web --port 3000', 'deploy a git repository instead of this folder'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     ...followFlags,
     name: flags.text('The name of the service. Default: that of the folder', 'name'),
     port: flags.number('The port on which the program listens', 'number'),
@@ -54,12 +54,12 @@ export const up = command<UpFlags>({
     branch: flags.text('The branch of the repository. Default: main', 'name'),
     yes: flags.flag('Do not ask'),
   },
-  aliases: { ...placeAliases, y: 'yes' },
+  aliases: { ...locationAliases, y: 'yes' },
   run: async (cli, given) => {
     const session = await cli.session(given);
     const known = await linkedApplication(session);
     const isSame = known !== null && given.name === undefined && given.repository === undefined;
-    if (isSame && leadsToLink(cli, known.site.place, given)) {
+    if (isSame && leadsToLink(cli, known.site.location, given)) {
       warnOfUnused(cli, known.service, given);
       return send(cli, session, known, given);
     }
@@ -103,7 +103,7 @@ async function linkedApplication(session: Session): Promise<Application | null> 
   const { results } = await session.client.call('listServicesByEnvironmentId', { params: { environmentId: environment.id } });
   const found = results.find(({ id }) => id === service.id);
   if (found === undefined) return null;
-  const site = { ...session, place: { organization, project, environment } };
+  const site = { ...session, location: { organization, project, environment } };
   return { site, service: { id: service.id, name: service.name, type: 'APPLICATION' }, isPushed: isPushed(found) };
 }
 
@@ -146,8 +146,8 @@ async function makePlan(cli: Cli, session: Session, given: UpFlags): Promise<Pla
   }
   const text = found === null ? null : dockerfileFor(given.port === undefined ? found : { ...found, port: given.port });
   const port = given.noPort ? null : await portOf(cli, given, { existing, found, name: dockerfileName });
-  const place = await findTarget(cli, session, given);
-  return { ...place, found, port, dockerfile: { name: dockerfileName, text }, repository: null };
+  const location = await findTarget(cli, session, given);
+  return { ...location, found, port, dockerfile: { name: dockerfileName, text }, repository: null };
 }
 
 interface Sources {
@@ -214,7 +214,7 @@ async function carryOut(cli: Cli, session: Session, plan: Plan, links: boolean):
       ? await client.call('createProject', { params, body: { name: plan.project } })
       : plan.project;
   const environment = typeof plan.environment === 'string' ? await makeEnvironment(session, project.id, plan) : plan.environment;
-  const site: Site = { ...session, place: { organization, project, environment } };
+  const site: Site = { ...session, location: { organization, project, environment } };
   const service = await makeService(site, plan);
   if (session.name !== null && links) await linkFolder(cli, site, service);
   return { site, service, isPushed: plan.repository === null };
@@ -227,7 +227,7 @@ function makeEnvironment({ client }: Session, projectId: string, { environment, 
 }
 
 async function makeService(site: Site, plan: Plan): Promise<ServiceReference> {
-  const params = { environmentId: site.place.environment.id };
+  const params = { environmentId: site.location.environment.id };
   const existing = named((await site.client.call('listServicesByEnvironmentId', { params })).results, plan.name);
   if (existing !== undefined) {
     if (!isPushed(existing) || plan.repository !== null) {
@@ -264,7 +264,7 @@ function repositoryUrl(server: string, names: readonly [project: string, environ
 async function send(cli: Cli, session: Session, application: Application, given: UpFlags): Promise<ExitCode> {
   const { out } = cli;
   const { site, service, isPushed } = application;
-  announce(cli, site.place);
+  announce(cli, site.location);
   if (!isPushed) return deploy(cli, site, service, given);
   const snapshots = new Snapshots(cli.folder, cacheFolder(cli), `${session.context.server} ${service.id}`);
   const snapshot = await snapshots.take();
@@ -279,7 +279,7 @@ async function send(cli: Cli, session: Session, application: Application, given:
     const what = snapshot.changedFiles === 0 ? 'No file' : plural(snapshot.changedFiles, 'file');
     out.talk(`  ${what} changed since the last deployment`);
   }
-  const { project, environment } = site.place;
+  const { project, environment } = site.location;
   const url = repositoryUrl(site.context.server, [project.id, environment.id, service.id]);
   const target = { url, branch, token: site.context.token };
   if (snapshot.changedFiles === 0) {
@@ -298,7 +298,7 @@ interface Sending {
 
 async function push(cli: Cli, { site, service }: Application, sending: Sending): Promise<ExitCode> {
   const { snapshots, snapshot, given, target } = sending;
-  const { organization } = site.place;
+  const { organization } = site.location;
   const watch = new DeploymentWatch(site.client, { organizationId: organization.id, serviceId: service.id });
   const leave = new AbortController();
   try {
@@ -339,7 +339,7 @@ function sentReporter({ out }: Cli, { bytes }: Snapshot): (text: string) => void
 }
 
 async function deploy(cli: Cli, site: Site, service: ServiceReference, given: UpFlags): Promise<ExitCode> {
-  const params = { environmentId: site.place.environment.id };
+  const params = { environmentId: site.location.environment.id };
   const { deployment_request_id: id } = await site.client.call('deployAllServices', { params, body: deployBody([service], {}) });
   return followDeployment(cli, site, id, given);
 }

@@ -1,20 +1,20 @@
 import { open, readFile } from 'node:fs/promises';
 import type { CallAnswer } from '@davit/client';
 import type { Cli } from '../cli.ts';
-import { command, flags, followFlags, placeAliases, placeFlags } from '../command.ts';
+import { command, flags, followFlags, locationAliases, locationFlags } from '../command.ts';
 import { environmentLine, parseEnvironmentFile } from '../dotenv.ts';
 import { CliError, codeOf, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody, kindOf } from '../kinds.ts';
 import { plural, table } from '../output/text.ts';
-import { findService, linkedService, openSite, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
+import { findService, linkedService, openSite, type LocationFlags, type ServiceReference, type Site } from '../location.ts';
 
 type Variable = CallAnswer<'listVariables'>['results'][number];
 type Scope = 'project' | 'environment' | 'service';
-type ScopeFlags = PlaceFlags & { readonly service?: string; readonly scope?: Scope };
+type ScopeFlags = LocationFlags & { readonly service?: string; readonly scope?: Scope };
 
 const scopeFlags = {
-  ...placeFlags,
+  ...locationFlags,
   service: flags.text('Of this service. Default: that of this folder (DAVIT_SERVICE)', 'name'),
   scope: {
     kind: 'enum',
@@ -23,7 +23,7 @@ const scopeFlags = {
     brief: 'Of which of these. Default: the service, if there is one',
   } as const,
 };
-const scopeAliases = { ...placeAliases, s: 'service' } as const;
+const scopeAliases = { ...locationAliases, s: 'service' } as const;
 
 /** Where variables are: the record that has them. */
 interface Owner {
@@ -36,7 +36,7 @@ interface Owner {
 
 async function ownerOf(cli: Cli, given: ScopeFlags): Promise<Owner> {
   const site = await openSite(cli, given);
-  const { project, environment } = site.place;
+  const { project, environment } = site.location;
   const wanted = given.service ?? cli.environment['DAVIT_SERVICE'];
   const isService =
     given.scope === 'service' || (given.scope === undefined && (wanted !== undefined || linkedService(site) !== null));
@@ -119,7 +119,7 @@ async function write(
 ): Promise<ExitCode | undefined> {
   const owner = await ownerOf(cli, given);
   const { site, service, scope, parentId, name } = owner;
-  announce(cli, site.place);
+  announce(cli, site.location);
   if (service === null || service.type === 'DATABASE') {
     for (const [key, value] of values) {
       const body = { key, value, is_secret: isSecret, variable_scope: scope, variable_parent_id: parentId };
@@ -151,7 +151,7 @@ async function finish(cli: Cli, { site, service }: Owner, given: SetFlags): Prom
     if (service !== null) cli.out.talk(`  The next deployment applies it: davit deploy ${service.name}`);
     return undefined;
   }
-  const params = { environmentId: site.place.environment.id };
+  const params = { environmentId: site.location.environment.id };
   if (service === null) {
     const { deployment_request_id: id } = await site.client.call('deployEnvironment', { params });
     return followDeployment(cli, site, id, given);
@@ -180,7 +180,7 @@ export const unset = command<SetFlags>({
           : [`It is of the ${elsewhere.scope.toLowerCase()}: --scope ${elsewhere.scope.toLowerCase()}`];
       throw misused(`${owner.name} has no variable ${key} of its own.`, ...advice);
     });
-    announce(cli, owner.site.place);
+    announce(cli, owner.site.location);
     for (const { id } of found) await owner.site.client.call('deleteVariable', { params: { variableId: id } });
     cli.out.talk(`  ${cli.out.mark('ok')} Removed ${keys.join(', ')}.`);
     return finish(cli, owner, given);

@@ -155,14 +155,14 @@ export class Snapshots {
   }
 
   async #git(words: readonly string[], options: Partial<GitRun> = {}): Promise<string> {
-    return git([...this.#place(), ...words], this.#options(options));
+    return git([...this.#location(), ...words], this.#options(options));
   }
 
   #run(words: readonly string[], options: Partial<GitRun> = {}): Promise<GitEnded> {
-    return runGit([...this.#place(), ...words], this.#options(options));
+    return runGit([...this.#location(), ...words], this.#options(options));
   }
 
-  #place(): string[] {
+  #location(): string[] {
     // Larger files are sent whole: the server has little memory for a difference.
     const settings = ['core.bare=false', 'core.autocrlf=false', 'core.bigFileThreshold=16m'];
     return ['--git-dir', this.#repository, '--work-tree', this.#folder, ...settings.flatMap((setting) => ['-c', setting])];

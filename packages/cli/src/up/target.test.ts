@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leadsToLink } from '../place.ts';
+import { leadsToLink } from '../location.ts';
 import { targetNames } from './target.ts';
 
 const named = (name: string) => ({ id: `id of ${name}`, name });

@@ -2,9 +2,9 @@ import path from 'node:path';
 import type { Cli, Session } from '../cli.ts';
 import type { Named } from '../context/config.ts';
 import { misused } from '../errors.ts';
-import { leadsToLink, organizationOf, splitPlace, type Place, type PlaceFlags } from '../place.ts';
+import { leadsToLink, organizationOf, splitLocation, type Location, type LocationFlags } from '../location.ts';
 
-interface TargetFlags extends PlaceFlags {
+interface TargetFlags extends LocationFlags {
   readonly name?: string;
   readonly cluster?: string;
   readonly repository?: string;
@@ -75,12 +75,12 @@ export async function findTarget(cli: Cli, session: Session, given: TargetFlags)
 /** Returns the project and the environment: by flags, by variables, by the link, or named after the service. */
 export function targetNames(
   { environment: variables }: Pick<Cli, 'environment'>,
-  link: Place | null,
-  flags: PlaceFlags,
+  link: Location | null,
+  flags: LocationFlags,
   name: string,
 ): [project: string, environment: string] {
   const wanted = [flags.project ?? variables['DAVIT_PROJECT'], flags.environment ?? variables['DAVIT_ENVIRONMENT']] as const;
-  const [project, environment] = splitPlace(...wanted);
+  const [project, environment] = splitLocation(...wanted);
   const organization = flags.organization ?? variables['DAVIT_ORGANIZATION'];
   const isLinked =
     link !== null && leadsToLink({ environment: {} }, link, { ...flags, project, environment: undefined, organization });

@@ -1,7 +1,7 @@
 import { ApiError, type CallInput } from '@davit/client';
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { inheritedAt, type Edit, type Place, type Slot, type Variable } from '../pages/variables/draft.ts';
+import { inheritedAt, type Edit, type Level, type Slot, type Variable } from '../pages/variables/draft.ts';
 import type { Service } from '../words.ts';
 
 type Scope = CallInput<'createVariable'>['body']['variable_scope'];
@@ -33,17 +33,17 @@ interface Owner {
   readonly id: string;
 }
 
-function ownerOf({ service, projectId }: Owners, place: Place): Owner {
-  if (place === 'PROJECT') return { scope: 'PROJECT', id: projectId };
-  if (place === 'ENVIRONMENT') return { scope: 'ENVIRONMENT', id: service.environment.id };
+function ownerOf({ service, projectId }: Owners, level: Level): Owner {
+  if (level === 'PROJECT') return { scope: 'PROJECT', id: projectId };
+  if (level === 'ENVIRONMENT') return { scope: 'ENVIRONMENT', id: service.environment.id };
   if (service.service_type === 'DATABASE') throw new TypeError('a database has no variables of its own');
   return { scope: service.service_type, id: service.id };
 }
 
 /** Saves one edit. The server refuses it if its record was changed since the edit began. */
 export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefined): Promise<void> {
-  const { base, change, key, value, place } = edit;
-  const owner = ownerOf(owners, place);
+  const { base, change, key, value, level } = edit;
+  const owner = ownerOf(owners, level);
   const client = api();
   if (base !== null) {
     const input = {
@@ -61,7 +61,7 @@ export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefine
     });
     return;
   }
-  const inherited = inheritedAt(slot, place);
+  const inherited = inheritedAt(slot, level);
   if (inherited !== undefined) {
     await client.call('createVariableOverride', {
       params: { variableId: inherited.id },
@@ -77,9 +77,9 @@ export async function saveEdit(owners: Owners, edit: Edit, slot: Slot | undefine
  * leaves such a key as it is, and says so.
  */
 async function create(service: Service, edit: Edit, owner: Owner): Promise<void> {
-  const { key, value, isSecret, mountPath, place } = edit;
+  const { key, value, isSecret, mountPath, level } = edit;
   const client = api();
-  if (place === 'SERVICE' || mountPath !== null || service.service_type === 'DATABASE') {
+  if (level === 'SERVICE' || mountPath !== null || service.service_type === 'DATABASE') {
     const body = { key, value, is_secret: isSecret, variable_scope: owner.scope, variable_parent_id: owner.id };
     await client.call('createVariable', { body: { ...body, ...(mountPath !== null && { mount_path: mountPath }) } });
     return;

@@ -3,7 +3,7 @@ import { Link, useLocation, useParams } from '@tanstack/react-router';
 import { Fragment, useEffect, type ReactNode } from 'react';
 import { projectOf, servicesIn } from '../data/queries.ts';
 import { deploymentNumber } from '../words.ts';
-import type { Place } from './place.ts';
+import type { PageLocation } from './page-location.ts';
 
 const namesOfPages: Readonly<Record<string, string>> = {
   account: 'Your account',
@@ -33,14 +33,14 @@ function useNameOfPage(): string {
 }
 
 interface CrumbsProps {
-  readonly place: Place;
+  readonly location: PageLocation;
   readonly projectName: string;
 }
 
 /** Where the page is: organization, project, environment, and the thing itself. Also the title of the window. */
-export function Crumbs({ place, projectName }: CrumbsProps): ReactNode {
+export function Crumbs({ location, projectName }: CrumbsProps): ReactNode {
   const { serviceId, executionId } = useParams({ strict: false });
-  const { environmentId } = place;
+  const { environmentId } = location;
   const alone = useNameOfPage();
   const services = useQuery({
     ...servicesIn(environmentId ?? ''),
@@ -51,23 +51,24 @@ export function Crumbs({ place, projectName }: CrumbsProps): ReactNode {
       ? services?.find(({ id }) => id === serviceId)?.name
       : `Deployment ${deploymentNumber(executionId)}`;
   const steps: ReactNode[] = [];
-  if (place.organizationName !== '') steps.push(<Link to="/">{place.organizationName}</Link>);
+  if (location.organizationName !== '') steps.push(<Link to="/">{location.organizationName}</Link>);
   if (environmentId === null) steps.push(<b>{alone}</b>);
   else {
     if (projectName !== '') steps.push(<span>{projectName}</span>);
     if (last === undefined) {
       // An environment that does not exist has no name.
-      if (place.environmentName !== '') steps.push(<b>{place.environmentName}</b>);
+      if (location.environmentName !== '') steps.push(<b>{location.environmentName}</b>);
     } else {
       steps.push(
         <Link to="/environment/$environmentId" params={{ environmentId }}>
-          {place.environmentName}
+          {location.environmentName}
         </Link>,
         <b>{last}</b>,
       );
     }
   }
-  const title = last ?? (environmentId === null ? (place.isOverview ? place.organizationName : alone) : place.environmentName);
+  const title =
+    last ?? (environmentId === null ? (location.isOverview ? location.organizationName : alone) : location.environmentName);
   useEffect(() => {
     document.title = title === '' ? 'Davit' : `${title} · Davit`;
   }, [title]);

@@ -6,7 +6,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Cut, CutAll } from '../parts/page.tsx';
 import { State } from '../parts/state.tsx';
 import { shapeOfService, type Shape } from '../words.ts';
-import type { Place } from './place.ts';
+import type { PageLocation } from './page-location.ts';
 import { shapeOfEnvironment } from './rail.tsx';
 
 interface Found {
@@ -36,16 +36,16 @@ function pagesNamed(words: readonly string[]): readonly (typeof pages)[number][]
 
 interface FinderProps {
   readonly tree: Tree;
-  readonly place: Place;
+  readonly location: PageLocation;
   readonly onClose: () => void;
 }
 
 /** Finds environments, services and their pages by their names. The arrow keys choose, Enter opens. */
-export function Finder({ tree, place, onClose }: FinderProps): ReactNode {
+export function Finder({ tree, location, onClose }: FinderProps): ReactNode {
   const [text, setText] = useState('');
   const [chosen, choose] = useState(0);
   const navigate = useNavigate();
-  const all = useMemo(() => everythingIn(tree, place), [tree, place]);
+  const all = useMemo(() => everythingIn(tree, location), [tree, location]);
   const words = text.toLowerCase().split(/\s+/);
   const found = [...all, ...pagesOf(all, words)]
     .filter(({ name, where }) => words.every((word) => `${where.join(' ')} ${name}`.toLowerCase().includes(word)))
@@ -126,11 +126,11 @@ function pagesOf(all: readonly Found[], words: readonly string[]): Found[] {
 }
 
 /** Returns everything that has a page; what is in the current environment comes first. */
-function everythingIn(tree: Tree, place: Place): Found[] {
+function everythingIn(tree: Tree, location: PageLocation): Found[] {
   const found = tree.projects.flatMap(({ environments }) =>
     environments.flatMap((environment) => {
       const address = `/environment/${environment.id}`;
-      const here = environment.id === place.environmentId ? 0 : 1;
+      const here = environment.id === location.environmentId ? 0 : 1;
       const where = [environment.projectName, environment.name];
       const services = environment.services.map((service) => {
         const shape = shapeOfService(service);

@@ -7,7 +7,7 @@ import { useEffect } from 'react';
  */
 
 /** Elements that have a heading of their own. */
-const places = 'section, form, dialog, main';
+const containers = 'section, form, dialog, main';
 
 /** Keeps the focus near an element that is removed from the page: at the heading of the part where it was. */
 export function keepFocus(): void {
@@ -26,7 +26,7 @@ export function keepFocus(): void {
     if (path.length === 0 || !isLost() || isThere(path[0])) return;
     // While a page is being loaded there is nothing to focus; the next change of the page looks again.
     const left = path.find(isThere);
-    focusHeading(left?.closest(places) ?? document);
+    focusHeading(left?.closest(containers) ?? document);
   });
   document.addEventListener('focusin', remember);
   document.addEventListener('focusout', forget);
@@ -59,8 +59,9 @@ function withAncestors(element: Element): Element[] {
 }
 
 /** Focuses the first heading of a place; without one the place itself. */
-function focusHeading(place: Element | Document): void {
-  const root = place instanceof Document ? (place.querySelector('dialog[open]') ?? place.querySelector('main')) : place;
+function focusHeading(location: Element | Document): void {
+  const root =
+    location instanceof Document ? (location.querySelector('dialog[open]') ?? location.querySelector('main')) : location;
   const target = [...(root?.querySelectorAll('h1, h2') ?? [])].find(isThere) ?? root;
   if (!(target instanceof HTMLElement) || !isThere(target)) return;
   target.tabIndex = -1;

@@ -14,18 +14,18 @@ import { Crumbs } from './crumbs.tsx';
 import { isFindKey } from './find-key.ts';
 import { Finder } from './finder.tsx';
 import { useFocusOfPages } from './focus.ts';
-import { usePlace, type Place } from './place.ts';
+import { usePageLocation, type PageLocation } from './page-location.ts';
 import { Rail } from './rail.tsx';
 import { PersonMenu } from './person-menu.tsx';
 
 /** The parts that all pages share: rail, top, and the bar of a phone. */
 export function Frame(): ReactNode {
-  const place = usePlace();
-  const tree = useTree(place.organizationId);
+  const location = usePageLocation();
+  const tree = useTree(location.organizationId);
   const all = useQuery(organizations);
   const [isFinding, setFinding] = useState(false);
-  const project = tree.projects.find(({ environments }) => environments.some(({ id }) => id === place.environmentId));
-  useLive(place.organizationId, useQueryClient());
+  const project = tree.projects.find(({ environments }) => environments.some(({ id }) => id === location.environmentId));
+  useLive(location.organizationId, useQueryClient());
   useFocusOfPages();
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
@@ -42,10 +42,10 @@ export function Frame(): ReactNode {
       <a className="skip" href="#content">
         To the content
       </a>
-      <Rail place={place} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
+      <Rail location={location} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
       <div className="min-w-0">
         <header className="top">
-          <Crumbs place={place} projectName={project?.name ?? ''} />
+          <Crumbs location={location} projectName={project?.name ?? ''} />
           <LiveMark />
         </header>
         <main className="page" id="content" tabIndex={-1}>
@@ -55,8 +55,8 @@ export function Frame(): ReactNode {
           </TreeContext>
         </main>
       </div>
-      <Bottom place={place} tree={tree} onFind={() => setFinding(true)} />
-      {isFinding && <Finder tree={tree} place={place} onClose={() => setFinding(false)} />}
+      <Bottom location={location} tree={tree} onFind={() => setFinding(true)} />
+      {isFinding && <Finder tree={tree} location={location} onClose={() => setFinding(false)} />}
     </div>
   );
 }
@@ -87,17 +87,17 @@ function StaleNote(): ReactNode {
 }
 
 interface BottomProps {
-  readonly place: Place;
+  readonly location: PageLocation;
   readonly tree: Tree;
   readonly onFind: () => void;
 }
 
-function Bottom({ place, tree, onFind }: BottomProps): ReactNode {
+function Bottom({ location, tree, onFind }: BottomProps): ReactNode {
   const first = tree.projects.flatMap(({ environments }) => environments)[0];
-  const environmentId = place.environmentId ?? first?.id;
+  const environmentId = location.environmentId ?? first?.id;
   return (
     <nav className="bottom" aria-label="Main, at the bottom">
-      <Link to="/" activeOptions={{ exact: true }} aria-current={place.isOverview ? 'page' : undefined}>
+      <Link to="/" activeOptions={{ exact: true }} aria-current={location.isOverview ? 'page' : undefined}>
         <Icon name="home" />
         Overview
       </Link>
@@ -110,7 +110,7 @@ function Bottom({ place, tree, onFind }: BottomProps): ReactNode {
         <Link
           to="/environment/$environmentId"
           params={{ environmentId }}
-          aria-current={place.environmentId === null ? undefined : 'page'}
+          aria-current={location.environmentId === null ? undefined : 'page'}
         >
           <Icon name="box" />
           Environment

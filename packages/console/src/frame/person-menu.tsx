@@ -5,7 +5,7 @@ import { Menu } from '../parts/menu.tsx';
 import { currentToken, forgetSession } from '../session.ts';
 import { currentTheme, setTheme, themes } from '../theme.ts';
 import { sentence } from '../words.ts';
-import { usePlace } from './place.ts';
+import { usePageLocation } from './page-location.ts';
 
 interface PersonMenuProps {
   readonly className: string;
@@ -15,7 +15,7 @@ interface PersonMenuProps {
 /** Account, organization, theme, and the end of the session. */
 export function PersonMenu(props: PersonMenuProps): ReactNode {
   const [theme, choose] = useState(currentTheme());
-  const { organizationId } = usePlace();
+  const { organizationId } = usePageLocation();
   return (
     <Menu {...props}>
       {themes.map((one) => (

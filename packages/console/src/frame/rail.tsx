@@ -10,17 +10,17 @@ import { State } from '../parts/state.tsx';
 import { shapeOf, shapeOfService, type Shape } from '../words.ts';
 import { findKey } from './find-key.ts';
 import { PersonMenu } from './person-menu.tsx';
-import type { Place } from './place.ts';
+import type { PageLocation } from './page-location.ts';
 
 interface RailProps {
-  readonly place: Place;
+  readonly location: PageLocation;
   readonly tree: Tree;
   readonly organizations: CallAnswer<'listOrganization'>['results'];
   readonly onFind: () => void;
 }
 
 /** The navigation on the left: the organization, and its projects and environments with their states. */
-export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNode {
+export function Rail({ location, tree, organizations, onFind }: RailProps): ReactNode {
   return (
     <nav className="rail" aria-label="Main">
       <Menu
@@ -28,10 +28,10 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
         button={
           <>
             <span className="tile" aria-hidden="true">
-              {place.organizationName.slice(0, 1).toUpperCase()}
+              {location.organizationName.slice(0, 1).toUpperCase()}
             </span>
             <span className="sr-only">Organization </span>
-            <Cut text={place.organizationName} />
+            <Cut text={location.organizationName} />
             <span className="ml-auto text-muted">
               <Icon name="down" size={14} />
             </span>
@@ -43,7 +43,7 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
             key={id}
             to="/organization/$organizationId"
             params={{ organizationId: id }}
-            aria-current={id === place.organizationId ? 'page' : undefined}
+            aria-current={id === location.organizationId ? 'page' : undefined}
           >
             <Cut text={name} />
           </Link>
@@ -55,12 +55,12 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
         <kbd className="ml-auto">{findKey}</kbd>
       </button>
       <div className="nav">
-        <Link to="/" aria-current={place.isOverview ? 'page' : undefined}>
+        <Link to="/" aria-current={location.isOverview ? 'page' : undefined}>
           <Icon name="home" />
           Overview
         </Link>
-        {place.organizationId !== null && (
-          <Link to="/organization/$organizationId/members" params={{ organizationId: place.organizationId }}>
+        {location.organizationId !== null && (
+          <Link to="/organization/$organizationId/members" params={{ organizationId: location.organizationId }}>
             <Icon name="people" />
             Organization
           </Link>
@@ -74,14 +74,18 @@ export function Rail({ place, tree, organizations, onFind }: RailProps): ReactNo
               <Cut text={project.name} />
             </Link>
             {project.environments.map((environment) => (
-              <EnvironmentLink key={environment.id} environment={environment} isHere={environment.id === place.environmentId} />
+              <EnvironmentLink
+                key={environment.id}
+                environment={environment}
+                isHere={environment.id === location.environmentId}
+              />
             ))}
           </Fragment>
         ))}
       </div>
       <div className="nav foot">
-        {place.organizationId !== null && (
-          <Link to="/organization/$organizationId/webhooks" params={{ organizationId: place.organizationId }}>
+        {location.organizationId !== null && (
+          <Link to="/organization/$organizationId/webhooks" params={{ organizationId: location.organizationId }}>
             <Icon name="mail" />
             Webhooks
           </Link>

@@ -31,7 +31,7 @@ export function followOrganization(organizationId: string, receive: (message: Li
   const channel = new BroadcastChannel(name);
   let latest: LiveMessage | null = null;
   let isLeader = false;
-  const tell = (message: LiveMessage): void => {
+  const publish = (message: LiveMessage): void => {
     if (message.kind !== 'event') latest = message;
     receive(message);
     channel.postMessage(message);
@@ -44,30 +44,30 @@ export function followOrganization(organizationId: string, receive: (message: Li
   signal.addEventListener('abort', () => channel.close(), { once: true });
   void lead(name, signal, async (whileLeading) => {
     isLeader = true;
-    await hold(organizationId, tell, whileLeading);
+    await hold(organizationId, publish, whileLeading);
     isLeader = false;
   });
 }
 
 /** Holds the stream, over all its connections. Each new connection resumes after the last event. */
-async function hold(organizationId: string, tell: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
+async function hold(organizationId: string, publish: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
   let lastEventId: string | undefined;
   let failures = 0;
   let silence = firstSilenceMilliseconds;
   while (!signal.aborted) {
     const connection = new Watch(signal, silence);
     try {
-      const options = { reconnect: false, signal: connection.signal, onAlive: () => connection.hear() };
+      const options = { reconnect: false, signal: connection.signal, onAlive: () => connection.receive() };
       const input = { params: { organizationId }, ...(lastEventId === undefined ? {} : { lastEventId }), ...options };
       for await (const event of api().stream('streamOrganization', input)) {
         failures = 0;
         lastEventId = event.id ?? lastEventId;
-        if (event.event === 'OPEN') tell({ kind: 'live' });
-        tell({ kind: 'event', event });
+        if (event.event === 'OPEN') publish({ kind: 'live' });
+        publish({ kind: 'event', event });
       }
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) {
-        tell({ kind: 'ended' });
+        publish({ kind: 'ended' });
         return;
       }
       // Another reason does not matter: the next attempt shows whether the server answers; requests show their errors.
@@ -76,7 +76,7 @@ async function hold(organizationId: string, tell: (message: LiveMessage) => void
     }
     if (signal.aborted) return;
     if (connection.isSilent) silence = Math.min(longestSilenceMilliseconds, silence * 2);
-    tell({ kind: 'lost', since: connection.heardAt });
+    publish({ kind: 'lost', since: connection.receivedAt });
     await pause(Math.min(longestPauseMilliseconds, firstPauseMilliseconds * 2 ** failures), signal);
     failures += 1;
   }
@@ -87,7 +87,7 @@ class Watch {
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
   /** When the server sent something last; what the page shows is as old. Milliseconds since 1970. */
-  heardAt = serverNow();
+  receivedAt = serverNow();
   /** Whether the silence ended the connection. */
   isSilent = false;
   readonly #silence: number;
@@ -98,13 +98,13 @@ class Watch {
     this.#silence = silence;
     this.signal = AbortSignal.any([signal, this.#abort.signal]);
     window.addEventListener('offline', this.#leave);
-    this.hear();
+    this.receive();
   }
 
   readonly #leave = (): void => this.#abort.abort();
 
-  hear(): void {
-    this.heardAt = serverNow();
+  receive(): void {
+    this.receivedAt = serverNow();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.isSilent = true;

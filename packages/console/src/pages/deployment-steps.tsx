@@ -100,7 +100,7 @@ interface ServiceStepsProps {
 
 function ServiceSteps({ service, steps, bar, axis, isSelected, onSelect }: ServiceStepsProps): ReactNode {
   const shape = shapeOf(service.status);
-  const place = ({ from, to }: Bar) => ({
+  const position = ({ from, to }: Bar) => ({
     left: `${(100 * (from - axis.from)) / (axis.to - axis.from)}%`,
     width: `${(100 * Math.max(0, to - from)) / (axis.to - axis.from)}%`,
   });
@@ -113,7 +113,7 @@ function ServiceSteps({ service, steps, bar, axis, isSelected, onSelect }: Servi
           <Cut text={service.identifier.name} />
         </span>
         <span className="t" title={sentence(service.status)}>
-          {shape !== 'wait' && <i className={barClasses[shape]} style={place(bar)} />}
+          {shape !== 'wait' && <i className={barClasses[shape]} style={position(bar)} />}
         </span>
         <span className="d">{shape === 'wait' ? '–' : duration(bar.to - bar.from)}</span>
       </button>
@@ -124,7 +124,7 @@ function ServiceSteps({ service, steps, bar, axis, isSelected, onSelect }: Servi
             <Cut text={sentence(step.step_name ?? '')} />
           </span>
           <span className="t">
-            <i className={isWaiting(step) ? 'off' : barClasses[stepShape(step)]} style={place(own)} />
+            <i className={isWaiting(step) ? 'off' : barClasses[stepShape(step)]} style={position(own)} />
           </span>
           <span className="d">{step.status === 'SKIP' ? 'skipped' : duration(length)}</span>
         </div>

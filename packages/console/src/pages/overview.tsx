@@ -4,7 +4,7 @@ import { memo, use, type ReactNode } from 'react';
 import { commandsOf } from '../command-line.ts';
 import { detailsOf } from '../data/queries.ts';
 import { TreeContext, type EnvironmentNode, type ServiceNode, type Tree } from '../data/tree.ts';
-import { usePlace } from '../frame/place.ts';
+import { usePageLocation } from '../frame/page-location.ts';
 import { Commands } from '../parts/commands.tsx';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
@@ -35,7 +35,7 @@ export function Overview(): ReactNode {
 }
 
 function NewProject(): ReactNode {
-  const { organizationId } = usePlace();
+  const { organizationId } = usePageLocation();
   if (organizationId === null) return null;
   return (
     <Link className="button" to="/organization/$organizationId/new" params={{ organizationId }}>

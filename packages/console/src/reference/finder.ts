@@ -52,9 +52,9 @@ function makeFinder(): { open: () => void } {
   const dialog = element('dialog', { class: 'search', 'aria-label': 'Search' }, input, list, none);
   document.body.append(dialog);
   let chosen = 0;
-  const choose = (place: number): void => {
+  const choose = (location: number): void => {
     const options = [...list.children];
-    chosen = Math.max(0, Math.min(options.length - 1, place));
+    chosen = Math.max(0, Math.min(options.length - 1, location));
     for (const [at, option] of options.entries()) option.setAttribute('aria-selected', String(at === chosen));
     const one = options[chosen];
     if (one === undefined) input.removeAttribute('aria-activedescendant');
@@ -104,9 +104,9 @@ function makeFinder(): { open: () => void } {
   return { open };
 }
 
-function optionOf([kind, name, place, address, words]: ReferenceRow, at: number, text: string): HTMLElement {
+function optionOf([kind, name, location, address, words]: ReferenceRow, at: number, text: string): HTMLElement {
   const title = element('span', { class: 'name' }, name);
-  if (place !== '') title.append(element('span', { class: 'place' }, ` · ${place}`));
+  if (location !== '') title.append(element('span', { class: 'place' }, ` · ${location}`));
   const attributes = { id: `found-${at}`, role: 'option', href: address, tabindex: '-1' };
   const link = element('a', attributes, element('span', { class: 'kind' }, kinds[kind]), title);
   // The id and path of an operation are for the search; people read its description.

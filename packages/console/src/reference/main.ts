@@ -1,7 +1,7 @@
 import { applyTheme } from '../theme.ts';
 import { element } from './element.ts';
 import { setUpFinder } from './finder.ts';
-import { navigateInPlace } from './navigate.ts';
+import { navigateWithin } from './navigate.ts';
 import { endTrial, setUpTrial } from './trial.ts';
 import './reference.css';
 
@@ -54,5 +54,5 @@ document.head.append(element('link', { rel: 'icon', type: 'image/svg+xml', href:
 const find = document.getElementById('find');
 if (find !== null) setUpFinder(find);
 isWide.addEventListener('change', showContents);
-navigateInPlace(enhance);
+navigateWithin(enhance);
 enhance();

@@ -2,7 +2,7 @@
  * Shows other pages of the reference in place, so that the token and the values of a trial stay in memory. Browsers
  * without the Navigation API load whole pages. `onPage` is called after each change.
  */
-export function navigateInPlace(onPage: () => void): void {
+export function navigateWithin(onPage: () => void): void {
   if (!('navigation' in window)) return;
   let isLeaving = false;
   navigation.addEventListener('navigate', (event) => {

@@ -3,7 +3,7 @@ import type { ReferenceRow } from '@davit/contract';
 interface Indexed {
   readonly row: ReferenceRow;
   readonly name: string;
-  readonly place: string;
+  readonly location: string;
   readonly words: string;
 }
 
@@ -21,8 +21,8 @@ const weights = { group: 0.6, operation: 0.5, error: 0.4, type: 0.3, field: 0 } 
 /** Prepares rows for many searches. A search reads all rows: some 5,000 take a few milliseconds. */
 export function makeIndex(rows: readonly ReferenceRow[]): SearchIndex {
   const indexed = rows.map((row): Indexed => {
-    const [, name, place, , words] = row;
-    return { row, name: name.toLowerCase(), place: place.toLowerCase(), words: words.toLowerCase() };
+    const [, name, location, , words] = row;
+    return { row, name: name.toLowerCase(), location: location.toLowerCase(), words: words.toLowerCase() };
   });
   return {
     find: (text) => {
@@ -47,15 +47,15 @@ function scoreOf(one: Indexed, words: readonly string[]): number {
     score += own;
   }
   // A name that is said completely comes before longer names that contain it.
-  const said = words.reduce((sum, word) => sum + (one.name.includes(word) ? word.length : 0), 0);
-  return score + said / Math.max(one.name.length, 1) + (one.place === '' ? 0.2 : 0);
+  const matched = words.reduce((sum, word) => sum + (one.name.includes(word) ? word.length : 0), 0);
+  return score + matched / Math.max(one.name.length, 1) + (one.location === '' ? 0.2 : 0);
 }
 
-function scoreOfWord({ name, place, words }: Indexed, word: string): number {
+function scoreOfWord({ name, location, words }: Indexed, word: string): number {
   const at = name.indexOf(word);
   if (at === 0) return 4;
   if (at > 0) return /[a-z0-9]/.test(name.charAt(at - 1)) ? 2 : 3;
-  if (place.includes(word)) return 1.5;
+  if (location.includes(word)) return 1.5;
   return words.includes(word) ? 1 : 0;
 }
 
@@ -69,7 +69,7 @@ export function excerpt(words: string, text: string, width = 110): string {
       .split(/\s+/)
       .filter(Boolean)
       .map((word) => lower.indexOf(word))
-      .filter((place) => place >= 0),
+      .filter((location) => location >= 0),
   );
   if (!Number.isFinite(at) || at < width * 0.7) return plain.slice(0, 2 * width);
   return `…${plain.slice(plain.lastIndexOf(' ', at - 30) + 1, at + width)}`;

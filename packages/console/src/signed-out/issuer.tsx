@@ -5,14 +5,14 @@ import { beginWithCookie } from '../session.ts';
 import { CardPage, useAction } from './card-page.tsx';
 
 /** The page at which a person wanted to arrive, until the issuer has led the browser back. */
-const placeKey = 'davit.place';
+const returnKey = 'davit.place';
 
 /** One button for each issuer: it leads to the issuer's own sign-in page. */
 export function IssuerButtons({ issuers }: { readonly issuers: readonly string[] }): ReactNode {
   const { isBusy, wrong, run } = useAction();
   const leave = async (issuer: string): Promise<void> => {
     const { url } = await clientOf(null).call('createIssuerSignIn', { body: { issuer } });
-    sessionStorage.setItem(placeKey, location.pathname + location.search + location.hash);
+    sessionStorage.setItem(returnKey, location.pathname + location.search + location.hash);
     location.assign(url);
   };
   return (
@@ -50,7 +50,7 @@ export function IssuerReturn(): ReactNode {
     run(async () => {
       const { session_id: id } = await clientOf(null).call('completeIssuerSignIn', { body: { response } });
       beginWithCookie(id);
-      location.replace(takePlace());
+      location.replace(takeReturnAddress());
     });
   });
   return (
@@ -70,8 +70,8 @@ export function IssuerReturn(): ReactNode {
 }
 
 /** Returns the page of the console to go to. Addresses of other places are not kept. */
-function takePlace(): string {
-  const place = sessionStorage.getItem(placeKey) ?? '';
-  sessionStorage.removeItem(placeKey);
-  return place.startsWith('/console/') ? place : '/console/';
+function takeReturnAddress(): string {
+  const returnAddress = sessionStorage.getItem(returnKey) ?? '';
+  sessionStorage.removeItem(returnKey);
+  return returnAddress.startsWith('/console/') ? returnAddress : '/console/';
 }

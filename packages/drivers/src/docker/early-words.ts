@@ -33,7 +33,7 @@ export async function sayEarly(scope: ReadyScope, { inspection, missing, say }: 
     if (signal.aborted) return;
     const listeners = await listenersOf(scope.docker, inspection, scope.isLocal, signal).catch(() => null);
     const seconds = Math.round((performance.now() - began) / 1_000);
-    if (listeners === null || !isTelling(listeners, missing(), seconds)) seen = 0;
+    if (listeners === null || !isConclusive(listeners, missing(), seconds)) seen = 0;
     else seen += 1;
     if (listeners === null || seen < sightings) continue;
     const { message, hint } = describeClosed(missing(), listeners, seconds);
@@ -43,7 +43,7 @@ export async function sayEarly(scope: ReadyScope, { inspection, missing, say }: 
 }
 
 /** Returns whether the listening sockets of an instance explain more than that it is not ready yet. Pure. */
-export function isTelling(listeners: readonly Listener[], missing: readonly number[], seconds: number): boolean {
+export function isConclusive(listeners: readonly Listener[], missing: readonly number[], seconds: number): boolean {
   if (missing.length === 0) return false;
   const own = listeners.filter(({ port }) => missing.includes(port));
   if (own.length > 0) return own.every((listener) => !isReachable(listener));

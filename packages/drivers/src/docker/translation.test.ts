@@ -6,7 +6,7 @@ import type { InstanceEnd, Workload } from '../workload.ts';
 import { toArchive } from './archive.ts';
 import { fullTraits, toContainerBody, toArchiveEntries } from './container-spec.ts';
 import { initRefusal } from '../init-words.ts';
-import { isTelling } from './early-words.ts';
+import { isConclusive } from './early-words.ts';
 import { Ends, type EngineEvent } from './ends.ts';
 import { EngineRefusal } from './engine-api.ts';
 import { describeClosed } from '../shared/closed-ports.ts';
@@ -581,13 +581,13 @@ describe('what listens', () => {
   const other = { address: '0.0.0.0', port: 8080 };
 
   it('is worth a word where a process listens for itself only, and after a while where it listens on another port', () => {
-    expect(isTelling([own], [3000], 0)).toBe(true);
-    expect(isTelling([own, open], [3000], 60)).toBe(false);
-    expect(isTelling([other], [3000], 0)).toBe(false);
-    expect(isTelling([other], [3000], 10)).toBe(true);
-    expect(isTelling([own, other], [3000], 0)).toBe(true);
-    expect(isTelling([], [3000], 60)).toBe(false);
-    expect(isTelling([own], [], 60)).toBe(false);
+    expect(isConclusive([own], [3000], 0)).toBe(true);
+    expect(isConclusive([own, open], [3000], 60)).toBe(false);
+    expect(isConclusive([other], [3000], 0)).toBe(false);
+    expect(isConclusive([other], [3000], 10)).toBe(true);
+    expect(isConclusive([own, other], [3000], 0)).toBe(true);
+    expect(isConclusive([], [3000], 60)).toBe(false);
+    expect(isConclusive([own], [], 60)).toBe(false);
   });
 });
 

@@ -39,7 +39,7 @@ export interface FakeCharts {
   /** Whether the operator allows charts to use Davit's own account. */
   allowsClusterWide: boolean;
   /** The access that was requested for Helm, in order. */
-  readonly wishes: readonly ChartAccessRequest[];
+  readonly accessRequests: readonly ChartAccessRequest[];
   state: Omit<ChartState, 'instances'>;
   /** Returns another cluster with that name, for the same Helm. */
   elsewhere(name: string): FakeCharts;
@@ -66,7 +66,7 @@ class MemoryCharts implements FakeCharts {
   dies = false;
   outside: readonly string[] = [];
   allowsClusterWide = true;
-  readonly wishes: ChartAccessRequest[] = [];
+  readonly accessRequests: ChartAccessRequest[] = [];
   state = { wanted: 1, ready: 1 };
 
   constructor(name = '') {
@@ -107,12 +107,12 @@ class MemoryCharts implements FakeCharts {
         requested('access', () => {
           if (access.isClusterWide && !access.takesBack && !this.allowsClusterWide)
             throw new DriverError({ cause: 'HELM_OUTSIDE_ENVIRONMENT', message: 'the operator does not let charts have it' });
-          this.wishes.push(access);
+          this.accessRequests.push(access);
           return { namespace: environment, kubeconfig: new Sensitive(this.#name) };
         }),
       outside: () => requested('outside', () => this.outside),
       revisions: ({ release }) => requested('revisions', () => this.releases.get(release) ?? []),
-      whileWatched: (_place, _objects, work, { signal }) => work(signal),
+      whileWatched: (_chart, _objects, work, { signal }) => work(signal),
       stop: () => requested('stop', () => note('stop')),
       wake: () => requested('wake', () => note('wake')),
       markClaims: ({ release }) => requested('markClaims', () => void this.#marked.add(release)),

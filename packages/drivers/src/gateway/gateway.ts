@@ -248,9 +248,9 @@ class HaproxyGateway implements LocalGateway {
         await this.haproxy.write(toConfiguration(this.settings ?? settings, served));
         const { added, removed } = changes.certificates;
         if (changes.commands.length + added.length + removed.length === 0) break;
-        await this.haproxy.tell(added);
+        await this.haproxy.command(added);
         serving = await this.haproxy.serving(changes.commands);
-        await this.haproxy.tell(removed);
+        await this.haproxy.command(removed);
         if (removed.length > 0) serving = await this.haproxy.serving();
         if (round < rounds) continue;
       }

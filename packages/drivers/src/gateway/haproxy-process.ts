@@ -55,7 +55,7 @@ export class HaproxyProcess {
    * Sends commands to the current worker, each separately, as commands followed by text require. Ignores the output:
    * the effect is checked later.
    */
-  async tell(commands: readonly string[]): Promise<void> {
+  async command(commands: readonly string[]): Promise<void> {
     for (const command of commands) await ask(this.workerSocket, command);
   }
 

@@ -38,7 +38,7 @@ export class Helm implements HelmDriver {
     await askVersion(program);
     const extra = run.install === null ? [] : checkedArguments(run.install.arguments);
     await awaitLeftover(pidFileOf(run), graceSeconds, call.signal);
-    tellUnknown(run, call);
+    logUnknown(run, call);
     try {
       return new Session({ run, program, extra, written: await writeRun(run) });
     } catch (error) {
@@ -57,7 +57,7 @@ export class Helm implements HelmDriver {
   }
 }
 
-function tellUnknown({ install }: HelmRun, call: CallContext): void {
+function logUnknown({ install }: HelmRun, call: CallContext): void {
   if (install === null) return;
   const { files, set, setString, setJson } = install.values;
   const texts = [...files.map(({ content }) => content), ...[...set, ...setString, ...setJson].map(([, value]) => value)];

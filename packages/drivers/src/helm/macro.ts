@@ -41,7 +41,7 @@ export function replacedInYaml(yaml: string, variables: ReadonlyMap<string, stri
         const where = `${file}:${index + 1}`;
         // Values in comments have no effect; a value that could end the line is not inserted.
         if (!inBlock.has(index) && isComment(line.slice(0, at))) return plainValue.test(value) ? value : whole;
-        return inBlock.has(index) ? inText(value, line) : inPlace(value, { line, at, length: whole.length, name, where });
+        return inBlock.has(index) ? inText(value, line) : atPosition(value, { line, at, length: whole.length, name, where });
       }),
     )
     .join('\n');
@@ -75,7 +75,7 @@ interface ValuePosition {
   readonly where: string;
 }
 
-function inPlace(value: string, position: ValuePosition): string {
+function atPosition(value: string, position: ValuePosition): string {
   const { line, at, length, name, where } = position;
   const [before, after] = [line.slice(0, at), line.slice(at + length)];
   const quote = openQuote(before);

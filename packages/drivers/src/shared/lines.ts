@@ -29,7 +29,7 @@ export class LineSplitter {
   /** Text after the last line break is a line too. */
   end(): void {
     this.#take(this.#decoder.end());
-    if (this.#line !== '') this.#tell();
+    if (this.#line !== '') this.#emit();
   }
 
   #take(text: string): void {
@@ -39,7 +39,7 @@ export class LineSplitter {
     this.#isAfterReturn = text.endsWith('\r');
     this.#add(first);
     for (const one of others) {
-      this.#tell();
+      this.#emit();
       this.#add(one);
     }
   }
@@ -50,7 +50,7 @@ export class LineSplitter {
     this.#line += text.slice(0, remaining);
   }
 
-  #tell(): void {
+  #emit(): void {
     const line = this.#isCut ? this.#line + mark : this.#line;
     this.#line = '';
     this.#isCut = false;

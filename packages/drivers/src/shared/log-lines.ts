@@ -108,7 +108,7 @@ export class LogReader {
     let rest = chunk;
     for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
       this.#hold(rest.subarray(0, end));
-      lines.push(...this.#tell());
+      lines.push(...this.#emit());
       rest = rest.subarray(end + 1);
     }
     this.#hold(rest);
@@ -117,7 +117,7 @@ export class LogReader {
 
   /** Returns the rest after the complete log has been read: a last line without a line break. */
   end(): LogLine[] {
-    return this.#held === 0 ? [] : this.#tell();
+    return this.#held === 0 ? [] : this.#emit();
   }
 
   // A line without an end must not fill the memory of this process. `LineAssembler` cuts lines that are longer than it
@@ -129,7 +129,7 @@ export class LogReader {
     this.#held += held.length;
   }
 
-  #tell(): LogLine[] {
+  #emit(): LogLine[] {
     const payload = Buffer.concat([...this.#parts, lineBreak]);
     this.#parts = [];
     this.#held = 0;

@@ -5,7 +5,7 @@ import { statement } from '@davit/db';
 import type { FakeCluster, Instance } from '@davit/drivers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { BackupKind, BackupSubject, BackupView, RestoreView } from '../port.ts';
-import { benchPlace, noteKey, noteStored, readSealed } from '../store/backups.ts';
+import { readToolTarget, noteKey, noteStored, readSealed } from '../store/backups.ts';
 import { Sites } from '../testing/sites.ts';
 import { createTestEngine, eventually, service, type TestEngine } from '../testing/test-engine.ts';
 
@@ -189,7 +189,7 @@ describe('a backup', () => {
   });
 
   test('is good, and dumped once, also when the database was away for a moment each time that it was needed', async () => {
-    const failing = new Set<unknown>([benchPlace, noteKey, noteStored, readSealed]);
+    const failing = new Set<unknown>([readToolTarget, noteKey, noteStored, readSealed]);
     await fixture.restart((requested) => failing.delete(requested));
     const { id } = await add();
     await tool(id, 'dump.sh');

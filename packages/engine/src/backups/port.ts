@@ -78,6 +78,6 @@ export function createBackupPort(): BackupPort {
       return (await tx.maybe(store.insertRestore, values)) ?? null;
     },
     restores: (db, serviceId) => db.many(store.listRestores, [serviceId]),
-    runs: async (db, serviceId) => (await db.maybe(store.benchPlace, [serviceId]))?.desired === 'RUNNING',
+    runs: async (db, serviceId) => (await db.maybe(store.readToolTarget, [serviceId]))?.desired === 'RUNNING',
   };
 }

@@ -134,7 +134,7 @@ async function workOf(
   { service_id, subject }: Pick<store.BackupRow, 'service_id' | 'subject'>,
   call: ToolCall,
 ): Promise<ToolWork> {
-  const target = await engine.database.maybe(store.benchPlace, [service_id]);
+  const target = await engine.database.maybe(store.readToolTarget, [service_id]);
   if (target !== undefined && target.desired === 'RUNNING') return { id, subject, target, call };
   throw new AppError({
     code: 'NEVER_DEPLOYED',

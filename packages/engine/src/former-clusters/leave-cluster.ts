@@ -14,7 +14,7 @@ const removeWithinMilliseconds = 120_000;
  * Removes from a former cluster the objects of a service that now runs elsewhere, and those of its environment if
  * nothing else of the environment is there. Volumes are kept. Idempotent, and safe to run concurrently.
  */
-async function leavePlace(
+async function leaveOne(
   parts: EngineParts,
   row: store.ServiceClusterRow,
   graceSeconds: number,
@@ -106,11 +106,11 @@ export async function leaveOthers(
   graceSeconds: number,
   call: CallContext,
 ): Promise<void> {
-  for (const row of await parts.database.many(store.placesOf, [serviceId])) {
+  for (const row of await parts.database.many(store.clustersOfService, [serviceId])) {
     if (row.driver === driver || parts.drivers[row.driver] === undefined) continue;
     const name = parts.clusters.nameOf(row.driver);
     try {
-      await leavePlace(parts, row, graceSeconds, call);
+      await leaveOne(parts, row, graceSeconds, call);
       call.log(row.keeps ? `Nothing runs on ${name} any more; the volumes there stay.` : `Nothing is left on ${name}.`);
     } catch (error) {
       if (!(error instanceof ClusterUnreachable)) throw error;

@@ -3,7 +3,7 @@ import type { CallContext, ClusterSchedule, ClusterSchedules, Workload } from '@
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { placesOf } from '../store/service-clusters.ts';
+import { clustersOfService } from '../store/service-clusters.ts';
 import { shortestPauseSeconds, nextRun, type CronSchedule } from './cron.ts';
 import { longestRunSeconds } from './run.ts';
 import { toAttempt, type AttemptSettings } from './attempt.ts';
@@ -83,7 +83,7 @@ export async function disarm(parts: EngineParts, driver: string, owner: Owner, s
 
 /** Removes the schedule of a service from all other clusters, because the service has moved to `driver`. */
 export async function disarmOthers(parts: EngineParts, driver: string, owner: Owner, call: CallContext): Promise<void> {
-  for (const row of await parts.database.many(placesOf, [owner.service])) {
+  for (const row of await parts.database.many(clustersOfService, [owner.service])) {
     if (row.driver === driver) continue;
     try {
       await disarm(parts, row.driver, owner, call.signal);

@@ -111,7 +111,7 @@ export class Scheduler {
     const reason = error instanceof Uncomputable ? error.message : toFailure(error, service).message;
     const hint = 'It starts when that is resolved, or when the job is deployed with another schedule.';
     try {
-      await this.#tell(due, `The run of ${due.next_at} has not started: ${reason} ${hint}`);
+      await this.#logToService(due, `The run of ${due.next_at} has not started: ${reason} ${hint}`);
     } catch (failure) {
       if (!isDatabaseUnreachable(failure)) return;
       // Forgotten, so that it is logged when the database is reachable again.
@@ -137,7 +137,7 @@ export class Scheduler {
       await tx.run(store.trimRuns, [due.service_id, rememberedRuns]);
       return run !== undefined;
     });
-    if (!begun) await this.#tell(due, `The run of ${due.next_at} is skipped: the previous run has not ended.`);
+    if (!begun) await this.#logToService(due, `The run of ${due.next_at} is skipped: the previous run has not ended.`);
   }
 
   #begin(run: store.RunRow, signal: AbortSignal): void {
@@ -170,7 +170,8 @@ export class Scheduler {
     ]);
     if (ended !== undefined && ended.status !== 'CANCELED') {
       await database.run(store.setJobStatus, [run.service_id, failure === null ? 'COMPLETED' : 'ERROR']);
-      if (failure !== null) await this.#tell(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
+      if (failure !== null)
+        await this.#logToService(run, `The run of ${run.due_at} failed (${failure.code}): ${failure.message}`);
     }
     const status = ended?.status ?? (failure === null ? 'SUCCEEDED' : 'FAILED');
     // A run that its cluster continues is removed when it has ended.
@@ -263,7 +264,7 @@ export class Scheduler {
     const reported = await turns.reads.use(() => publishOutputs(ended), call.signal);
     if (reported === null) return;
     call.log(reported);
-    if (instance.foldersLost === true) await this.#tell(run, `The run of ${run.due_at}: ${reported}`);
+    if (instance.foldersLost === true) await this.#logToService(run, `The run of ${run.due_at}: ${reported}`);
   }
 
   /**
@@ -285,7 +286,7 @@ export class Scheduler {
     return toAttempt(workload, { event: 'CRON', command, attempt, settings: this.#parts.settings });
   }
 
-  async #tell(
+  async #logToService(
     { service_id, release_id }: { readonly service_id: string; readonly release_id: string },
     message: string,
   ): Promise<void> {

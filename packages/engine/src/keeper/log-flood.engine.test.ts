@@ -61,7 +61,7 @@ describe.each(testEngineKinds())('a flood in a log on %s', (kind) => {
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     };
     const parts = some as unknown as EngineParts; // oxlint-disable-line typescript/no-unsafe-type-assertion -- all that is looked at
-    collector = new LogCollector(parts, 'here', { tellMilliseconds: 1000 });
+    collector = new LogCollector(parts, 'here', { reportMilliseconds: 1000 });
   });
   afterAll(async () => {
     await collector.stop();

@@ -38,7 +38,7 @@ interface Piece {
 
 /** Searches in the logs of services: in the newest lines and in segments. */
 export class LogSearcher {
-  readonly #places = new Semaphore(searchesAtOnce);
+  readonly #slots = new Semaphore(searchesAtOnce);
   readonly #idle: LogThread[] = [];
   readonly #pageMilliseconds: number;
   readonly #partMilliseconds: number;
@@ -60,7 +60,7 @@ export class LogSearcher {
       });
     this.#searches += 1;
     try {
-      return await this.#places.use(() => this.#withThread(db, serviceId, search, signal), signal);
+      return await this.#slots.use(() => this.#withThread(db, serviceId, search, signal), signal);
     } finally {
       this.#searches -= 1;
     }

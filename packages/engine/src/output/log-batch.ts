@@ -16,7 +16,7 @@ const maxWaiting = 2_000;
 const leftOutBytesInTurn = 512 * 1024;
 const turnMilliseconds = 250;
 /** Milliseconds between two lines that report how many lines were left out. */
-const defaultTellMilliseconds = 10_000;
+const defaultReportMilliseconds = 10_000;
 
 export interface LogBatchInput {
   readonly instance: Instance;
@@ -31,7 +31,7 @@ export interface LogBatchInput {
   /** Called when lines could not be redacted or stored. No later lines will be stored. */
   readonly onFailure: () => void;
   /** Milliseconds. Default: 10 s. */
-  readonly tellMilliseconds?: number | undefined;
+  readonly reportMilliseconds?: number | undefined;
 }
 
 interface StoredLine {
@@ -60,7 +60,7 @@ export class LogBatch {
   #leftOutBytes = 0;
   #inTurn = 0;
   #latest: LogLine | null = null;
-  #tellTimer: NodeJS.Timeout | undefined;
+  #reportTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: EngineParts, input: LogBatchInput) {
     this.#parts = parts;
@@ -101,7 +101,7 @@ export class LogBatch {
   /** Stores the remaining lines. Throws the error with which earlier lines failed. */
   async close(): Promise<void> {
     await this.#redacting;
-    this.#tell();
+    this.#flushOutput();
     this.#flush();
     await this.#writing;
     if (this.#failure !== null) throw this.#failure.error;
@@ -118,7 +118,7 @@ export class LogBatch {
     this.#latest = line;
     this.#leftOut += 1;
     this.#leftOutBytes += line.text.length;
-    this.#tellTimer ??= setTimeout(() => this.#tell(), this.#input.tellMilliseconds ?? defaultTellMilliseconds);
+    this.#reportTimer ??= setTimeout(() => this.#flushOutput(), this.#input.reportMilliseconds ?? defaultReportMilliseconds);
     this.#inTurn += line.text.length + 1;
     if (this.#inTurn < leftOutBytesInTurn) return undefined;
     this.#inTurn = 0;
@@ -129,9 +129,9 @@ export class LogBatch {
    * Reports the left-out lines, with the time of the latest line, so that the next reading does not count the same
    * lines again.
    */
-  #tell(): void {
-    clearTimeout(this.#tellTimer);
-    this.#tellTimer = undefined;
+  #flushOutput(): void {
+    clearTimeout(this.#reportTimer);
+    this.#reportTimer = undefined;
     if (this.#leftOut === 0 || this.#latest === null) return;
     const perSecond = this.#parts.settings.logLinesPerSecond;
     const text =

@@ -91,7 +91,7 @@ beforeEach(async () => {
     retryMilliseconds: 1,
     hangMilliseconds: 1,
     noteMilliseconds: 5,
-    tellMilliseconds: 20,
+    reportMilliseconds: 20,
   });
 });
 

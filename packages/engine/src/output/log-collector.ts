@@ -29,7 +29,7 @@ export interface LogCollectorTimes {
    */
   readonly noteMilliseconds?: number;
   /** Milliseconds between two lines that report how many lines of an instance were left out. Default: 10 s. */
-  readonly tellMilliseconds?: number | undefined;
+  readonly reportMilliseconds?: number | undefined;
 }
 
 /** A reading of the output of an instance that is under way. */
@@ -57,7 +57,7 @@ export class LogCollector {
   readonly #retryMilliseconds: number;
   readonly #hangMilliseconds: number;
   readonly #noteMilliseconds: number;
-  readonly #tellMilliseconds: number | undefined;
+  readonly #reportMilliseconds: number | undefined;
   readonly #stop = new AbortController();
   readonly #following = new Map<string, Reading>();
   /** Start time of the last run whose output is completely stored, by instance. */
@@ -71,7 +71,7 @@ export class LogCollector {
     this.#retryMilliseconds = times.retryMilliseconds ?? defaultRetryMilliseconds;
     this.#hangMilliseconds = times.hangMilliseconds ?? defaultHangMilliseconds;
     this.#noteMilliseconds = times.noteMilliseconds ?? defaultNoteMilliseconds;
-    this.#tellMilliseconds = times.tellMilliseconds;
+    this.#reportMilliseconds = times.reportMilliseconds;
   }
 
   /**
@@ -164,7 +164,7 @@ export class LogCollector {
         signal,
         term,
         onFailure: () => broken.abort(),
-        tellMilliseconds: this.#tellMilliseconds,
+        reportMilliseconds: this.#reportMilliseconds,
       });
       const { cluster } = driversOf(this.#parts, this.#driver);
       // A failed update does no harm, because the updates of the following days replace it.

@@ -107,7 +107,7 @@ export async function withdraw(database: Database, deploymentId: string): Promis
       await tx.many(requests.notifyRunners, ['withdrawn']);
       return;
     }
-    const ids = await tx.maybe(requests.requestPlace, [deploymentId]);
+    const ids = await tx.maybe(requests.readRequestIds, [deploymentId]);
     if (ids === undefined || ids.status === 'WITHDRAWN') {
       throw new AppError({ code: 'NOT_FOUND', message: 'There is no such deployment request in the queue.' });
     }

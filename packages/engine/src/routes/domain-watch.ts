@@ -50,11 +50,11 @@ export class DomainWatch {
   async #look(): Promise<void> {
     const domains = await this.#parts.hooks.gatewayDomains?.();
     if (domains === undefined) return;
-    await Promise.all(Object.entries(this.#parts.gateways).map((gateway) => this.#tell(gateway, domains)));
+    await Promise.all(Object.entries(this.#parts.gateways).map((gateway) => this.#send(gateway, domains)));
   }
 
   /** Sends the domains to one gateway. An unreachable gateway does not affect the others. */
-  async #tell([driver, gateway]: readonly [string, GatewaySync], domains: GatewayDomains): Promise<void> {
+  async #send([driver, gateway]: readonly [string, GatewaySync], domains: GatewayDomains): Promise<void> {
     try {
       await gateway.setDomains(domains);
     } catch (error) {

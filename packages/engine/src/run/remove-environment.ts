@@ -24,17 +24,17 @@ interface RemoveInput {
  * Throws errors that end the run for now.
  */
 export async function removeEnvironment({ parts, deployment, log, wait, abandon }: RemoveInput): Promise<unknown> {
-  const tell = (message: string): void => log.add('remove', message);
+  const report = (message: string): void => log.add('remove', message);
   try {
     await retry(
       {
         ...retryPolicy(parts.settings),
         signal: abandon,
         isRetryable: (error) => isTransient(error) && !abandon.aborted,
-        onRetry: (error) => tell(`${messageOf(error)}; trying again.`),
+        onRetry: (error) => report(`${messageOf(error)}; trying again.`),
       },
       async () =>
-        parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, { signal: abandon, log: tell }),
+        parts.drivers[deployment.driver]?.cluster.removeEnvironment(deployment.environment_id, { signal: abandon, log: report }),
     );
     return null;
   } catch (error) {

@@ -104,14 +104,14 @@ export class Runner {
       this.#renewing = this.#renew();
     }, renewEveryMilliseconds);
     this.wake();
-    await this.#tellOfLaterVersions();
+    await this.#logLaterVersions();
   }
 
   /**
    * Logs deployments that a later version has recorded. In a rolling upgrade another runner executes them. After a
    * downgrade no runner does, and the operator should know.
    */
-  async #tellOfLaterVersions(): Promise<void> {
+  async #logLaterVersions(): Promise<void> {
     const left = await this.#parts.database.many(store.ofLaterVersions);
     if (left.length === 0) return;
     this.#parts.log.warn(

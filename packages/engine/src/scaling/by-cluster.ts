@@ -41,7 +41,7 @@ export async function letDecide(parts: Parts, driver: string, scaled: Scaled, si
   }
   const { events } = scaled.config.scaling;
   if ((await scaling.missing(events === undefined ? 'USE' : 'EVENTS', signal)).length > 0) return false;
-  const capacity = roomFor(scaled.config, await cluster.describe(signal));
+  const capacity = instancesThatFit(scaled.config, await cluster.describe(signal));
   await scaling.apply(toScaledService(scaled, { capacity, scaleDownSeconds: parts.settings.scaleDownSeconds }), signal);
   return true;
 }
@@ -104,7 +104,7 @@ export function markOf({ rollout, config }: Pick<Scaled, 'rollout' | 'config'>, 
 }
 
 /** Returns how many instances of a service fit on a cluster, by the size of the cluster. */
-export function roomFor({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: ClusterDescription): number {
+export function instancesThatFit({ cpuMillicores, memoryMiB }: ReleaseConfig, cluster: ClusterDescription): number {
   return Math.floor(Math.min(cluster.cpuMillicores / Math.max(cpuMillicores, 1), cluster.memoryMiB / Math.max(memoryMiB, 1)));
 }
 

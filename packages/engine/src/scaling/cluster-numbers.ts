@@ -2,11 +2,11 @@ import type { ClusterDescription, ClusterScaling, WantedInstances } from '@davit
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scaledServices, type ScaledRow } from '../store/scaling.ts';
-import { isScaled, letDecide, markOf, roomFor, withinLimits } from './by-cluster.ts';
+import { isScaled, letDecide, markOf, instancesThatFit, withinLimits } from './by-cluster.ts';
 
 // Somebody else may have changed the scaling objects, and checking costs some requests for each service. A missing
 // component of the cluster may be installed at any time.
-const tellAgainMilliseconds = 300_000;
+const reportAgainMilliseconds = 300_000;
 
 /**
  * Reads the numbers of instances from a cluster that decides them, for the one process that scales. Also sends the
@@ -60,7 +60,7 @@ export class ClusterNumbers {
     const numbers = new Map<string, number | null>();
     for (const row of rows) {
       const found = known.get(row.service_id);
-      const decides = await this.#tell(row, found, signal);
+      const decides = await this.#report(row, found, signal);
       if (found === undefined && !decides && row.config.scaling?.events === undefined) continue;
       const number = found === undefined ? null : withinLimits(found.instances, row.config, await capacity(found, row.config));
       numbers.set(row.service_id, number);
@@ -80,19 +80,19 @@ export class ClusterNumbers {
     return async ({ instances }, config) => {
       if ((config.scaling?.most ?? null) !== null || instances <= config.instances) return instances;
       requested ??= driversOf(this.#parts, this.#driver).cluster.describe(signal);
-      return roomFor(config, await requested);
+      return instancesThatFit(config, await requested);
     };
   }
 
   /**
    * Sends the settings of a service to the cluster if necessary. Returns whether the cluster decides on the service.
    */
-  async #tell(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
+  async #report(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
     const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
     const reported = this.#reported.get(service);
     const isCurrent = found === undefined ? reported?.decides === false : found.mark === markOf(row, scaleDownSeconds);
-    const again = found === undefined ? 4_000 * metricsSeconds : tellAgainMilliseconds;
+    const again = found === undefined ? 4_000 * metricsSeconds : reportAgainMilliseconds;
     if (isCurrent && (reported?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
     const owner = {
       installation,

@@ -115,16 +115,16 @@ interface IdealCount {
 function idealCount({ current, loads, limits, pace }: DecisionInput): IdealCount | null {
   const grown = loads.filter(({ ageSeconds, cpuMillicores }) => cpuMillicores !== null && ageSeconds >= pace.warmUpSeconds);
   if (grown.length === 0 || current === 0) return null;
-  const wishes: IdealCount[] = [];
+  const ideals: IdealCount[] = [];
   if (limits.cpuPercent !== null) {
     const used = grown.map(({ cpuMillicores }) => cpuMillicores ?? 0);
-    wishes.push(idealOf('cpu', used, { limit: limits.cpuMillicores, percent: limits.cpuPercent, unit: 'millicores' }, current));
+    ideals.push(idealOf('cpu', used, { limit: limits.cpuMillicores, percent: limits.cpuPercent, unit: 'millicores' }, current));
   }
   if (limits.memoryPercent !== null) {
     const used = grown.map(({ memoryMiB }) => memoryMiB);
-    wishes.push(idealOf('memory', used, { limit: limits.memoryMiB, percent: limits.memoryPercent, unit: 'MB' }, current));
+    ideals.push(idealOf('memory', used, { limit: limits.memoryMiB, percent: limits.memoryPercent, unit: 'MB' }, current));
   }
-  return wishes.reduce<IdealCount | null>((most, choice) => (most === null || choice.count > most.count ? choice : most), null);
+  return ideals.reduce<IdealCount | null>((most, choice) => (most === null || choice.count > most.count ? choice : most), null);
 }
 
 interface Target {

@@ -191,7 +191,7 @@ export class Scaler {
     });
     if (!done) return false;
     this.#parts.log.info({ service: id, from, to: count, reason }, `${config.name} is scaled`);
-    await this.#tell(row, `From ${from} to ${count} ${count === 1 ? 'instance' : 'instances'}: ${reason}.`);
+    await this.#logToService(row, `From ${from} to ${count} ${count === 1 ? 'instance' : 'instances'}: ${reason}.`);
     return true;
   }
 
@@ -282,7 +282,7 @@ export class Scaler {
       await tx.run(store.insertScaling, [id, instances, settled, reason]);
       return true;
     });
-    if (done) await this.#tell(row, `Back from ${instances} to ${settled}: ${reason}. ${failure.message}`);
+    if (done) await this.#logToService(row, `Back from ${instances} to ${settled}: ${reason}. ${failure.message}`);
   }
 
   async #takeAway(row: store.ScaledRow, call: CallContext): Promise<boolean> {
@@ -318,7 +318,7 @@ export class Scaler {
     return { ...workload, instances: row.instances, firstInstance: row.settled_instances };
   }
 
-  async #tell({ service_id, release_id }: store.ScaledRow, message: string): Promise<void> {
+  async #logToService({ service_id, release_id }: store.ScaledRow, message: string): Promise<void> {
     await writeServiceLine(this.#parts, { service: service_id, release: release_id, stream: 'stdout', message });
   }
 }

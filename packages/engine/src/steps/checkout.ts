@@ -33,7 +33,7 @@ export async function fetchSource(context: StepContext): Promise<BuildCommit> {
   const source = { ...(await sourceOf(context)), commit: task.commit.id };
   const fetched = await onDisk(() => driverSet(context).source.checkout(source, folder, call));
   const { rootPath, dockerfilePath, dockerfile } = gitSourceOf(task);
-  if (dockerfile !== undefined) await onDisk(() => placeDockerfile(folder, { rootPath, dockerfilePath, dockerfile }));
+  if (dockerfile !== undefined) await onDisk(() => writeDockerfile(folder, { rootPath, dockerfilePath, dockerfile }));
   const builder = builderOf(context.parts, context.task.driver);
   const declaredArguments = await builder.declaredArguments({ directory: folder, rootPath, dockerfilePath });
   const commit: BuildCommit = { ...fetched, declaredArguments };
@@ -52,7 +52,7 @@ interface CheckedOutDockerfile {
  * Writes a Dockerfile that the repository does not have to the path where the build looks for it. Never writes outside
  * of the checked-out folder.
  */
-async function placeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: CheckedOutDockerfile): Promise<void> {
+async function writeDockerfile(folder: string, { rootPath, dockerfilePath, dockerfile }: CheckedOutDockerfile): Promise<void> {
   const [checkedOut, root] = await Promise.all([realpath(folder), realpath(join(folder, rootPath)).catch(() => null)]);
   // The root is missing, or a link leads outside of the folder. The build refuses it with its own message.
   if (root === null || !(root === checkedOut || root.startsWith(`${checkedOut}${sep}`))) return;

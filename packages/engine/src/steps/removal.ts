@@ -4,7 +4,7 @@ import { disarm } from '../jobs/arming.ts';
 import { removeClusterRoutes } from '../routes/cluster-routes.ts';
 import { pointAddress } from '../routes/service-address.ts';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
-import { forgetServiceCluster, placesOf } from '../store/service-clusters.ts';
+import { forgetServiceCluster, clustersOfService } from '../store/service-clusters.ts';
 import { terminationGrace } from '../workload/workload.ts';
 import { driverSet, hadSchedule, ownerOf, type Step, type StepContext } from './step.ts';
 
@@ -76,7 +76,7 @@ export const remove: Step = {
  * environment is left.
  */
 export async function leaveAll({ task, deployment, call, parts }: StepContext): Promise<void> {
-  for (const row of await parts.database.many(placesOf, [task.serviceId])) {
+  for (const row of await parts.database.many(clustersOfService, [task.serviceId])) {
     const elsewhere = parts.drivers[row.driver];
     // Resources of the environment itself on its own cluster are removed with the environment.
     if (elsewhere !== undefined && row.driver !== deployment.driver) {

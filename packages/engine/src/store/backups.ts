@@ -234,7 +234,7 @@ export interface ToolTarget {
 }
 
 /** Returns where a service is deployed, with its release. Parameter: service. */
-export const benchPlace = statement<ToolTarget>(
+export const readToolTarget = statement<ToolTarget>(
   'backup_bench_place',
   `select t.organization_id, t.project_id, t.environment_id, t.driver, t.desired, r.config, r.image_id
      from service_runtime t left join release r on r.id = t.release_id where t.service_id = $1`,

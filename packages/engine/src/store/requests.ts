@@ -114,7 +114,7 @@ export const withdrawRequest = statement<{ id: string }>(
   `update deployment set status = 'WITHDRAWN', finished_at = clock_timestamp() where id = $1 and status = 'QUEUED' returning id`,
 );
 
-export const requestPlace = statement<{ organization_id: string; environment_id: string; status: string }>(
+export const readRequestIds = statement<{ organization_id: string; environment_id: string; status: string }>(
   'request_place',
   `select organization_id, environment_id, status from deployment where id = $1`,
 );

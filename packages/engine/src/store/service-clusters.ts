@@ -33,7 +33,7 @@ export const noteServiceCluster = statement(
 export const lockServiceClusters = statement('lock_places', `select pg_advisory_xact_lock(${lockName('$1', '$2')})`);
 
 /** Parameter: service. */
-export const placesOf = statement<ServiceClusterRow>(
+export const clustersOfService = statement<ServiceClusterRow>(
   'places_of',
   `select ${columns} from service_place p where p.service_id = $1 order by p.driver`,
 );

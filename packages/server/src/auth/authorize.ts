@@ -102,8 +102,8 @@ export async function callerAt(data: AuthorizationData, caller: Caller, operatio
 }
 
 /**
- * Checks the caller's access to a place in its organization. If a query or body names the place, `operation` is the
- * equivalent operation with the place in its path. Throws NOT_FOUND if a custom role may see nothing of the place,
+ * Checks the caller's access to a location in its organization. If a query or body names the location, `operation` is the
+ * equivalent operation with the location in its path. Throws NOT_FOUND if a custom role may see nothing of the location,
  * otherwise FORBIDDEN.
  */
 export function checkNamed(caller: Caller, operation: Operation, location: ResourceLocation): void {

@@ -37,15 +37,17 @@ export function judge(rights: CustomRights, operation: Operation, location: Reso
     case 'CLUSTER_VIEWER':
       return allowed;
     case 'NEVER':
-      return location.projectId !== null && !seesPlace(rights, location) ? hidden : forbidden('this is for built-in roles only');
+      return location.projectId !== null && !seesLocation(rights, location)
+        ? hidden
+        : forbidden('this is for built-in roles only');
     case 'CLUSTER_ADMIN':
       return onCluster(rights, location.clusterId, 'ADMIN');
     case 'PROJECT_VIEWER':
     case 'ENVIRONMENT_CREATOR':
-      return seesPlace(rights, location) ? allowed : hidden;
+      return seesLocation(rights, location) ? allowed : hidden;
     case 'PROJECT_ADMIN':
       if (isAdminOf(rights, location)) return allowed;
-      return seesPlace(rights, location) ? forbidden('this needs is_admin of the project') : hidden;
+      return seesLocation(rights, location) ? forbidden('this needs is_admin of the project') : hidden;
     case 'VIEWER':
     case 'DEPLOYER':
     case 'MANAGER':
@@ -88,10 +90,10 @@ export function mayReadIn(caller: Caller, projectId: string, mode: EnvironmentMo
 }
 
 /**
- * Returns whether a custom role can see a place. The mode of the environment decides if there is one, otherwise access
+ * Returns whether a custom role can see a location. The mode of the environment decides if there is one, otherwise access
  * to any mode of the project is enough.
  */
-function seesPlace(rights: CustomRights, location: ResourceLocation): boolean {
+function seesLocation(rights: CustomRights, location: ResourceLocation): boolean {
   if (location.mode !== null) return permissionIn(rights, location) !== 'NO_ACCESS';
   const project = location.projectId === null ? undefined : rights.projects[location.projectId];
   return project !== undefined && (project.isAdmin || Object.values(project.permissions).some((one) => one !== 'NO_ACCESS'));
@@ -135,7 +137,7 @@ export function narrowed(operation: Operation, caller: Caller, answer: Promise<u
   if (kind === undefined) return answer;
   return answer.then((list) => {
     if (!isList(list)) throw new Error(`${operation.id} is to be narrowed, but is no list`);
-    return { ...list, results: list.results.filter((entry) => seesPlace(rights, placeOfEntry[kind](entry))) };
+    return { ...list, results: list.results.filter((entry) => seesLocation(rights, locationOfEntry[kind](entry))) };
   });
 }
 
@@ -143,8 +145,8 @@ function isList(value: unknown): value is { readonly results: readonly Entry[] }
   return typeof value === 'object' && value !== null && 'results' in value && Array.isArray(value.results);
 }
 
-// A place without an id is not visible to any custom role.
-const placeOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => ResourceLocation>> = {
+// A location without an id is not visible to any custom role.
+const locationOfEntry: Readonly<Record<'project' | 'environment', (entry: Entry) => ResourceLocation>> = {
   project: ({ id }) => ({ projectId: textOf(id), mode: null, clusterId: null }),
   environment: ({ project, mode }) => {
     const known = environmentModes.find((one) => one === mode);

@@ -19,7 +19,7 @@ test('the catalogue of this version is valid and has types for every vendor', as
   for (const vendor of Object.values(vendors)) {
     expect(vendor.regions.length).toBeGreaterThan(0);
     for (const { name } of vendor.regions) {
-      expect(vendor.instance_types.some(({ places: locations }) => isOffered(vendor, locations, name))).toBe(true);
+      expect(vendor.instance_types.some(({ locations: locations }) => isOffered(vendor, locations, name))).toBe(true);
     }
   }
 });
@@ -48,7 +48,7 @@ test('what is wrong is told with its place', () => {
     [changed((catalogue) => delete catalogue.vendors.AWS), "must have required property 'AWS'"],
     [changed((catalogue) => (catalogue.vendors.AWS.regoins = [])), 'vendors.AWS has the unknown property regoins'],
     [changed((catalogue) => (catalogue.vendors.CLOUDC.instance_types[0].cpu = 0)), 'vendors.CLOUDC.instance_types.0.cpu'],
-    [changed((catalogue) => (catalogue.vendors.VENDORA.instance_types[0].places = ['mars'])), 'is offered in mars'],
+    [changed((catalogue) => (catalogue.vendors.VENDORA.instance_types[0].locations = ['mars'])), 'is offered in mars'],
     [changed(({ vendors }) => vendors.AWS.regions.push(vendors.AWS.regions[0])), 'has us-east-1 twice'],
     [changed(({ vendors }) => (vendors.CLOUDC.features[0].id = vendors.AWS.features[0].id)), 'twice'],
   ];

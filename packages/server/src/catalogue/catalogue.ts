@@ -32,7 +32,7 @@ export interface CatalogueInstanceType {
     readonly instance_size?: string;
   };
   /** Regions or zones that offer the type; left out: all of the vendor. */
-  readonly places?: readonly string[];
+  readonly locations?: readonly string[];
 }
 
 export interface CatalogueFeature {
@@ -58,8 +58,8 @@ export interface CatalogueVendor {
   readonly instance_types: readonly CatalogueInstanceType[];
   readonly managed_databases: readonly {
     readonly name: string;
-    /** Offered in all regions, unless `places` is set. */
-    readonly instance_types: readonly { readonly name: string; readonly places?: readonly string[] }[];
+    /** Offered in all regions, unless `locations` is set. */
+    readonly instance_types: readonly { readonly name: string; readonly locations?: readonly string[] }[];
   }[];
 }
 

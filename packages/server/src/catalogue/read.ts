@@ -39,10 +39,10 @@ function contradictionsOf(vendor: CatalogueVendor, path: string): ErrorDetail[] 
   }
   for (const type of repeated(types)) faults.push({ path: `${path}.instance_types`, message: `has ${type} twice` });
   const placed = [
-    ...vendor.instance_types.map((one) => ({ name: one.type, places: one.places })),
+    ...vendor.instance_types.map((one) => ({ name: one.type, locations: one.locations })),
     ...vendor.managed_databases.flatMap(({ instance_types }) => instance_types),
   ];
-  for (const { name, places: wanted = [] } of placed) {
+  for (const { name, locations: wanted = [] } of placed) {
     const unknown = wanted.filter((location) => !locations.has(location));
     if (unknown.length > 0)
       faults.push({ path, message: `says that ${name} is offered in ${unknown.join(', ')}, which is not a region or zone` });

@@ -53,9 +53,9 @@ const instanceType = shape(
       { instance_category: text, instance_generation: wholeNumber, instance_family: text, instance_size: text },
       attributeNames,
     ),
-    places: texts,
+    locations: texts,
   },
-  ['gpu_info', 'attributes', 'places'],
+  ['gpu_info', 'attributes', 'locations'],
 );
 
 const vendor = shape({
@@ -64,7 +64,7 @@ const vendor = shape({
   regions: list(region),
   features: list(feature),
   instance_types: list(instanceType),
-  managed_databases: list(shape({ name: text, instance_types: list(shape({ name: text, places: texts }, ['places'])) })),
+  managed_databases: list(shape({ name: text, instance_types: list(shape({ name: text, locations: texts }, ['locations'])) })),
 });
 
 /** JSON Schema of a catalogue file. */

@@ -117,7 +117,7 @@ export class GitRemote {
       }
     };
     if (isListing) return start();
-    if (isPush && !(await repositories.hasRoom(folder))) {
+    if (isPush && !(await repositories.hasSpace(folder))) {
       const message =
         'The repository has reached its limit on this server. Ask the operator to raise DAVIT_GIT_REPOSITORY_MIB, or begin a new one: set git_repository.url to another one and to davit: again.';
       throw new AppError({ code: 'SOURCE_NOT_USABLE', message });

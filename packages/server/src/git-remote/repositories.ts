@@ -71,7 +71,7 @@ export class GitRepositories {
   }
 
   /** Returns whether a repository has room for a push. */
-  async hasRoom(folder: string): Promise<boolean> {
+  async hasSpace(folder: string): Promise<boolean> {
     return (await sizeOf(folder)) < this.#limits.repositoryBytes;
   }
 

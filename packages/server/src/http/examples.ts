@@ -12,7 +12,7 @@ export interface ExampleWords {
   answer(body: unknown): unknown;
 }
 
-interface Place {
+interface ExamplePath {
   readonly operationId: string;
   readonly part: string;
 }
@@ -38,7 +38,7 @@ export function addExamples(
 ): void {
   const byId = new Map(operations.map((one) => [one.id, one]));
   const texts = new Map<string, StaticText>();
-  app.get<{ Params: Place }>(`${basePath}/examples/:operationId/:part`, async (request, reply) => {
+  app.get<{ Params: ExamplePath }>(`${basePath}/examples/:operationId/:part`, async (request, reply) => {
     setLimitHeaders(context, reply, context.limiter.peek(request.ip));
     const { operationId, part } = request.params;
     const operation = byId.get(operationId);

@@ -7,7 +7,7 @@ import { openState } from './state.ts';
 /** Prints a text; returns the exit code 0. */
 export type Print = (text: string) => number;
 
-function tellWait({ migration, holders }: MigrationWait): void {
+function reportWait({ migration, holders }: MigrationWait): void {
   process.stderr.write(
     `davit: ${migration} waits for a lock; it may be held by: ${holders.join(', ') || 'no session any more'}\n`,
   );
@@ -25,7 +25,7 @@ async function withState<Result>(config: Configuration, action: (connectionStrin
 /** Runs an action with the database, whose schema is brought to this version first. */
 export function withDatabase<Result>(config: Configuration, action: (database: Database) => Promise<Result>): Promise<Result> {
   return withState(config, async (connectionString) => {
-    await migrate({ connectionString, onWaiting: tellWait });
+    await migrate({ connectionString, onWaiting: reportWait });
     const database = openDatabase({ connectionString, applicationName: 'davit command', maximumConnections: 2 });
     try {
       return await action(database);
@@ -37,7 +37,7 @@ export function withDatabase<Result>(config: Configuration, action: (database: D
 
 export function migrateCommand(config: Configuration, print: Print): Promise<number> {
   return withState(config, async (connectionString) => {
-    const { applied, current } = await migrate({ connectionString, onWaiting: tellWait });
+    const { applied, current } = await migrate({ connectionString, onWaiting: reportWait });
     return print(applied.length === 0 ? `nothing to do: the schema is at ${current}` : `applied ${applied.join(', ')}`);
   });
 }

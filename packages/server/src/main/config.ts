@@ -35,7 +35,7 @@ export function readConfiguration(environment: Environment = process.env): Confi
     allowPrivateTargets: reader.truth('DAVIT_ALLOW_PRIVATE_TARGETS', false),
     allowLocalRepositories,
     // An operator who allows access to the folders of this machine allows access to its network by default.
-    privateRepositories: reader.places('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
+    privateRepositories: reader.hostsOrNetworks('DAVIT_ALLOW_PRIVATE_REPOSITORIES', allowLocalRepositories),
     allowHttpRegistries: reader.truth('DAVIT_ALLOW_HTTP_REGISTRIES', false),
     vendorRegistries: reader.vendorRegistries('DAVIT_VENDOR_REGISTRIES'),
     variablePrefix: reader.prefix('DAVIT_VARIABLE_PREFIX', prefixOf(vocabulary) ?? 'DAVIT'),
@@ -142,7 +142,7 @@ function gatewaySettings(reader: ConfigurationReader): Pick<Configuration, Gatew
     gatewayHost: reader.text('DAVIT_GATEWAY_HOST', '127.0.0.1'),
     gatewayPort: reader.integer('DAVIT_GATEWAY_PORT', 4480, 1, 65_535),
     gatewayHttpsPort: reader.otherPort('DAVIT_GATEWAY_HTTPS_PORT', ['DAVIT_GATEWAY_PORT', 4480]),
-    gatewayApi: reader.networkPlaces('DAVIT_GATEWAY_API'),
+    gatewayApi: reader.hostPorts('DAVIT_GATEWAY_API'),
     hstsSeconds: reader.integer('DAVIT_HSTS_SECONDS', 0, 0, 315_360_000),
     addressCertificates: reader.addressCertificates('DAVIT_ADDRESS_CERTIFICATES', names),
     addressCertificatesPerWeek: reader.integer('DAVIT_ADDRESS_CERTIFICATES_PER_WEEK', 40, 0, 1_000_000),

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { AppError, Sensitive, type ErrorDetail } from '@davit/base';
-import { isPlace } from '@davit/base-node';
+import { isHostOrNetwork } from '@davit/base-node';
 import { cronFault } from '@davit/engine/port';
 import { isTrustworthyAddress } from '../auth/key-set.ts';
 import { isVendorRegistry, vendorRegistries, vendorRegistryKinds, type VendorRegistries } from '../vendors.ts';
@@ -12,11 +12,11 @@ import {
   type DnsChallengeConfiguration,
   type DnsUpdateConfiguration,
   type MailConfiguration,
-  type NetworkPlace,
+  type HostPort,
   type TsigKey,
   type VocabularyConfiguration,
 } from '../configuration.ts';
-import { toNetworkPlace, toTsigKey } from './network-settings.ts';
+import { toHostPort, toTsigKey } from './network-settings.ts';
 import { ownVocabulary } from '../vocabulary/file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -107,11 +107,11 @@ export class ConfigurationReader {
   }
 
   /** Returns true, false, or a comma-separated list of host names, addresses and networks. */
-  places(name: string, byDefault: boolean): boolean | readonly string[] {
+  hostsOrNetworks(name: string, byDefault: boolean): boolean | readonly string[] {
     const value = this.optional(name);
     if (value === null || /^(true|false|0|1)$/.test(value)) return this.truth(name, byDefault);
     const locations = value.split(',').map((location) => location.trim().toLowerCase());
-    const wrong = locations.find((location) => !isPlace(location));
+    const wrong = locations.find((location) => !isHostOrNetwork(location));
     if (wrong !== undefined) {
       const forms = 'true, false, or a list as git.home.example,192.168.1.0/24,fd00::7';
       this.#fault(name, `must be ${forms}; ${JSON.stringify(wrong)} is neither a host nor a network`);
@@ -244,11 +244,11 @@ export class ConfigurationReader {
   }
 
   /** Returns IP addresses with ports, separated by commas or blanks; null if unset. */
-  networkPlaces(name: string): NetworkPlace[] | null {
+  hostPorts(name: string): HostPort[] | null {
     if (this.optional(name) === null) return null;
     return this.#list(name).flatMap((text) => {
-      const place = toNetworkPlace(text, null);
-      if (place !== null) return [place];
+      const host = toHostPort(text, null);
+      if (host !== null) return [host];
       this.#fault(name, `must be addresses with ports, as in 10.0.0.5:4440 or [2001:db8::5]:4440, not ${JSON.stringify(text)}`);
       return [];
     });
@@ -274,13 +274,13 @@ export class ConfigurationReader {
   }
 
   /** Returns the address of a DNS server; null if unset. The port is 53 by default. */
-  #dnsServer(name: string): NetworkPlace | null {
+  #dnsServer(name: string): HostPort | null {
     const value = this.optional(name);
-    const place = value === null ? null : toNetworkPlace(value, 53);
-    if (value !== null && place === null) {
+    const host = value === null ? null : toHostPort(value, 53);
+    if (value !== null && host === null) {
       this.#fault(name, `must be an address, as in 192.0.2.53 or [2001:db8::53]:5353, not ${JSON.stringify(value)}`);
     }
-    return place;
+    return host;
   }
 
   /** Returns a key of TSIG; null if unset. The form is that of `nsupdate -y`. The message does not repeat the key. */

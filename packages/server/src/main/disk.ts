@@ -47,8 +47,8 @@ async function look(
   { collects, print }: { readonly collects: boolean; readonly print: Print },
 ): Promise<number> {
   const { installation, database: bytes, logs } = await database.one(diskRead);
-  const tell = (_details: object, message: string): void => void process.stderr.write(`davit: ${message}\n`);
-  const log = { info: (): void => undefined, warn: tell, error: tell };
+  const report = (_details: object, message: string): void => void process.stderr.write(`davit: ${message}\n`);
+  const log = { info: (): void => undefined, warn: report, error: report };
   const drivers = localDrivers(config, installation, log);
   const parts: ImageParts = {
     database,
@@ -64,7 +64,7 @@ async function look(
       if (gone.length === 0) print('there was nothing to remove');
     }
     const report = await readDisk(parts, localDriver, signal);
-    if (report !== null) tellImages(report, config, print);
+    if (report !== null) printImages(report, config, print);
     const cache = (await drivers.set.imageStore?.cacheBytes(signal)) ?? null;
     if (cache !== null) print(`build cache: ${limited(cache, config.buildCacheMiB, 'DAVIT_BUILD_CACHE_MIB')}`);
     const sources = await drivers.set.source.kept?.bytes();
@@ -77,7 +77,7 @@ async function look(
   }
 }
 
-function tellImages({ space, images }: DiskReport, config: Configuration, print: Print): void {
+function printImages({ space, images }: DiskReport, config: Configuration, print: Print): void {
   if (space !== null) {
     const limit = config.minFreeDiskMiB * 1024 * 1024;
     const free = `${gibibytes(space.freeBytes)} of ${gibibytes(space.totalBytes)} are free`;

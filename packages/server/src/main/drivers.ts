@@ -111,7 +111,7 @@ export function localDrivers(config: Configuration, installation: string, log: E
 export function ownRoutes(config: GatewayApiSettings): HttpRoute[] {
   const api = gatewayApi(config);
   if (api === null) return [];
-  const backends = api.places.map(({ host, port }, index) => ({ id: `davit-api-${index}`, host, port }));
+  const backends = api.addresses.map(({ host, port }, index) => ({ id: `davit-api-${index}`, host, port }));
   return [{ id: 'davit-api', hosts: [api.host], pathPrefix: '/', pathRewrite: null, protocol: 'HTTP', backends }];
 }
 

@@ -1,12 +1,12 @@
 import { isIP, isIPv6 } from 'node:net';
 import { Sensitive } from '@davit/base';
-import type { NetworkPlace, TsigKey } from '../configuration.ts';
+import type { HostPort, TsigKey } from '../configuration.ts';
 
 /**
  * Parses an IP address with a port, `address:port` or `[address]:port`. Returns null for anything else. Without
  * `defaultPort` the port is required.
  */
-export function toNetworkPlace(text: string, defaultPort: number | null): NetworkPlace | null {
+export function toHostPort(text: string, defaultPort: number | null): HostPort | null {
   if (isIP(text) !== 0) return defaultPort === null ? null : { host: text, port: defaultPort };
   const [, six, other = '', digits] = /^(?:\[(.*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = six ?? other;

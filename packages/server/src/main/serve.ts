@@ -227,8 +227,8 @@ async function showFirstRun(
   const token = await makeFirstRunToken(api.deps);
   if (token === null) return;
   // The port may have been chosen by the operating system.
-  const place = { ...config, publicUrl: config.publicUrl ?? address };
-  say(`create the first account, with this link (valid for 24 hours): ${pageLink(place, 'first-run', token)}`);
+  const settings = { ...config, publicUrl: config.publicUrl ?? address };
+  say(`create the first account, with this link (valid for 24 hours): ${pageLink(settings, 'first-run', token)}`);
 }
 
 const retryMilliseconds = 500;

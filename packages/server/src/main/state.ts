@@ -11,9 +11,9 @@ export interface OpenState {
   /**
    * Takes ownership of the embedded server, for the one process that serves the state folder. An embedded server that
    * exits is restarted, and `close` stops the server even if an earlier process, which was killed, had started it.
-   * `tell` gets a line at each restart. The returned function gives up the ownership.
+   * `report` gets a line at each restart. The returned function gives up the ownership.
    */
-  own(tell: (message: string) => void): () => void;
+  own(report: (message: string) => void): () => void;
   /** Stops the embedded server if this process started or owns it; the operator's server is left alone. */
   close(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export async function openState(config: Configuration, onWait: (message: string)
   let stops = !embedded.adopted;
   return {
     connectionString: embedded.connectionString,
-    own: (tell) => {
+    own: (report) => {
       stops = true;
-      const unwatch = embedded.keepRunning(tell);
+      const unwatch = embedded.keepRunning(report);
       return () => {
         stops = false;
         unwatch();

@@ -3,7 +3,7 @@ import type { Operation } from '@davit/contract';
 import type { VocabularyConfiguration } from '../configuration.ts';
 import { parseDocument, readDocument, type DocumentKind } from '../catalogue/document.ts';
 import { ownVocabularyFile, type Values, type VocabularyFile, type Words } from './file.ts';
-import { enumerationsOf, fieldNamesOf } from './places.ts';
+import { enumerationsOf, fieldNamesOf } from './enumerations.ts';
 import type { Pair, ValuePairs, Vocabulary } from './vocabulary.ts';
 
 /**
@@ -107,7 +107,7 @@ function takenPath(basePath: string, operations: readonly Operation[]): ErrorDet
 
 function faultsOf(file: VocabularyFile, operations: readonly Operation[]): ErrorDetail[] {
   const fields = fieldNamesOf(operations);
-  const places = enumerationsOf(operations);
+  const enumerations = enumerationsOf(operations);
   const segments = new Set(operations.flatMap(({ path }) => path.split('/')).filter((one) => one !== ''));
   return [
     ...wrongPairs('fields', file.fields, (word) => (fields.has(word) ? null : 'is no field of the contract')),
@@ -120,9 +120,9 @@ function faultsOf(file: VocabularyFile, operations: readonly Operation[]): Error
       webhookHeaders.some((header) => header === word) ? null : `is none of ${webhookHeaders.join(', ')}`,
     ),
     ...wrongPairs('names', file.names, () => null),
-    ...wrongValues('values', file.values, places),
-    ...wrongValues('answers', file.answers, places),
-    ...ambiguousValues(file.values ?? {}, places),
+    ...wrongValues('values', file.values, enumerations),
+    ...wrongValues('answers', file.answers, enumerations),
+    ...ambiguousValues(file.values ?? {}, enumerations),
   ];
 }
 
@@ -143,11 +143,11 @@ function takenNames(section: string, pairs: Words = {}, taken: ReadonlySet<strin
     .map((client) => ({ path: `${section}.${client}`, message: 'is a word of the contract itself' }));
 }
 
-type Places = ReadonlyMap<string, ReadonlySet<string>>;
+type Enumerations = ReadonlyMap<string, ReadonlySet<string>>;
 
-function wrongValues(section: string, all: Values = {}, places: Places): ErrorDetail[] {
+function wrongValues(section: string, all: Values = {}, enumerations: Enumerations): ErrorDetail[] {
   return Object.entries(all).flatMap(([client, { word, at }]) => {
-    const known = places.get(word);
+    const known = enumerations.get(word);
     if (known === undefined) return [{ path: `${section}.${client}.word`, message: `${word} is no value of the contract` }];
     return at
       .filter((field) => !known.has(field))
@@ -155,15 +155,15 @@ function wrongValues(section: string, all: Values = {}, places: Places): ErrorDe
   });
 }
 
-function ambiguousValues(all: Values, places: Places): ErrorDetail[] {
+function ambiguousValues(all: Values, enumerations: Enumerations): ErrorDetail[] {
   const seen = new Map<string, string>();
   return Object.entries(all).flatMap(([client, { word, at }]) =>
     at.flatMap((field) => {
-      const place = `${word} of ${field}`;
-      const other = seen.get(place);
-      seen.set(place, client);
-      if (other !== undefined) return [{ path: `values.${client}.word`, message: `${place} is also the word of ${other}` }];
-      const isTaken = places.get(client)?.has(field) === true;
+      const name = `${word} of ${field}`;
+      const other = seen.get(name);
+      seen.set(name, client);
+      if (other !== undefined) return [{ path: `values.${client}.word`, message: `${name} is also the word of ${other}` }];
+      const isTaken = enumerations.get(client)?.has(field) === true;
       return isTaken ? [{ path: `values.${client}`, message: `is a value of the contract's field ${field} itself` }] : [];
     }),
   );

@@ -1,5 +1,5 @@
 import type { Operation } from '@davit/contract';
-import { enumerationsOf } from './places.ts';
+import { enumerationsOf } from './enumerations.ts';
 import type { Pair, Vocabulary } from './vocabulary.ts';
 
 /** Translates texts that Davit wrote: descriptions, messages, and names of operations and shapes. */
@@ -23,10 +23,12 @@ export function textsOf(vocabulary: Vocabulary, operations: readonly Operation[]
 }
 
 function unambiguous({ values }: Vocabulary, operations: readonly Operation[]): Pair[] {
-  const places = enumerationsOf(operations);
+  const enumerations = enumerationsOf(operations);
   const pairs = [...values.values()].flat();
   return pairs.filter(({ contract }) =>
-    [...(places.get(contract) ?? [])].every((field) => values.get(field)?.some((pair) => pair.contract === contract) === true),
+    [...(enumerations.get(contract) ?? [])].every(
+      (field) => values.get(field)?.some((pair) => pair.contract === contract) === true,
+    ),
   );
 }
 

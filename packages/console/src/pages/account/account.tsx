@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { account, security, sessions } from '../../data/account.ts';
 import { send } from '../../data/send.ts';
-import { usePlace } from '../../frame/place.ts';
+import { usePageLocation } from '../../frame/page-location.ts';
 import { Button } from '../../parts/button.tsx';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
@@ -191,7 +191,7 @@ function browserOf(agent: string | null): string {
 }
 
 function Tokens(): ReactNode {
-  const { organizationId } = usePlace();
+  const { organizationId } = usePageLocation();
   if (organizationId === null) return null;
   return (
     <Box title="Programs">

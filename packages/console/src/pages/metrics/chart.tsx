@@ -95,10 +95,10 @@ function Values({ chart: { lines, format }, series: { times, values }, clockOf }
 type PlotProps = ChartProps & { readonly label: string };
 
 function Plot({ chart, series, until, markers, label }: PlotProps): ReactNode {
-  const place = useRef<HTMLDivElement>(null);
+  const position = useRef<HTMLDivElement>(null);
   const theme = useThemeChanges();
   useEffect(() => {
-    const element = place.current;
+    const element = position.current;
     if (element === null) return undefined;
     const data: UPlot.AlignedData = [[...series.times], ...series.values.map((line) => [...line])];
     const plot = new UPlot(optionsOf({ chart, series, until, markers }, element), data, element);
@@ -109,7 +109,7 @@ function Plot({ chart, series, until, markers, label }: PlotProps): ReactNode {
       plot.destroy();
     };
   }, [chart, series, until, markers, theme]);
-  return <div ref={place} className="chart" role="img" aria-label={label} />;
+  return <div ref={position} className="chart" role="img" aria-label={label} />;
 }
 
 /** Returns a number that changes with the theme: a canvas does not follow the page's colours by itself. */

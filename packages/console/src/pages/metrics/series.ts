@@ -123,12 +123,12 @@ export function seriesOf({ lines }: ChartDefinition, metrics: Metrics, from: num
   const steps = new Map(results.map((step) => [Math.floor(Date.parse(step.at) / thousand / seconds), step]));
   const first = Math.ceil(from / thousand / seconds);
   const last = Math.floor(to / thousand / seconds);
-  const places = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+  const positions = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
   return {
-    times: places.map((place) => place * seconds),
+    times: positions.map((position) => position * seconds),
     values: lines.map((line) =>
-      places.map((place) => {
-        const step = steps.get(place);
+      positions.map((position) => {
+        const step = steps.get(position);
         return step === undefined ? null : line.value(step, seconds);
       }),
     ),

@@ -136,7 +136,7 @@ function Events({ events, onShow }: EventsProps): ReactNode {
                 <Cut text={`${sentence(event.event_type)} ${event.target_name}`} />
               </div>
               <div className="under">
-                <Cut text={placeOf(event)} />
+                <Cut text={locationOf(event)} />
               </div>
             </td>
             <td className="wide-only">
@@ -162,7 +162,7 @@ function Events({ events, onShow }: EventsProps): ReactNode {
   );
 }
 
-function placeOf({
+function locationOf({
   target_type: type,
   sub_target_type: sub,
   project_name: project,

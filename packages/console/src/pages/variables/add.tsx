@@ -4,12 +4,12 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { FormField } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { inheritedAt, layerAt, looksSecret, refusalAt, type Edit, type Place, type Slot } from './draft.ts';
-import { PlaceChoice } from './place-choice.tsx';
+import { inheritedAt, layerAt, looksSecret, refusalAt, type Edit, type Level, type Slot } from './draft.ts';
+import { LevelChoice } from './level-choice.tsx';
 
 interface AddProps {
   readonly slots: ReadonlyMap<string, Slot>;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly onAdd: (edit: Edit) => void;
   readonly onClose: () => void;
 }
@@ -29,15 +29,15 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
   const [path, setPath] = useState('');
   const [target, setTarget] = useState('');
   const [chosen, choose] = useState<Sort | null>(null);
-  const [place, setPlace] = useState<Place>('SERVICE');
+  const [level, setLevel] = useState<Level>('SERVICE');
   const sort = chosen ?? (looksSecret(key) ? 'SECRET' : 'VALUE');
   const slot = slots.get(key);
-  const there = layerAt(slot, place);
-  const inherited = inheritedAt(slot, place);
-  const taken = there === undefined ? refusalAt(slot, place) : 'This key exists here already: edit it in the list.';
+  const there = layerAt(slot, level);
+  const inherited = inheritedAt(slot, level);
+  const taken = there === undefined ? refusalAt(slot, level) : 'This key exists here already: edit it in the list.';
   const missing = missingIn({ key, sort, path, target });
   const add = (): void => {
-    const edit = { place, key, change: 'SET', base: null } as const;
+    const edit = { level, key, change: 'SET', base: null } as const;
     const aliased = slots.get(target)?.layers[0];
     if (sort === 'ALIAS' && aliased !== undefined) {
       onAdd({ ...edit, value: aliased.value ?? '', isSecret: aliased.is_secret, mountPath: null, aliasOf: aliased });
@@ -80,10 +80,10 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
             {(control) => <TextInput {...control} rows={3} value={value} onText={setValue} />}
           </FormField>
         )}
-        <PlaceChoice
-          place={place}
+        <LevelChoice
+          level={level}
           names={names}
-          onChange={setPlace}
+          onChange={setLevel}
           {...(inherited !== undefined && { help: 'It overrides the inherited value of this key.' })}
         />
         <div className="do">

@@ -3,15 +3,15 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormField } from '../../parts/form-field.tsx';
 import { plural } from '../../words.ts';
-import { looksSecret, textOf, withText, type Draft, type FromText, type Place, type Slot } from './draft.ts';
-import { PlaceChoice } from './place-choice.tsx';
+import { looksSecret, textOf, withText, type Draft, type FromText, type Level, type Slot } from './draft.ts';
+import { LevelChoice } from './level-choice.tsx';
 
 interface AsTextProps {
-  /** `paste`: adds to what is there. `all`: the text is the whole place, so that a line that is gone is a deletion. */
+  /** `paste`: adds to what is there. `all`: the text is the whole level, so that a line that is gone is a deletion. */
   readonly mode: 'paste' | 'all';
   readonly slots: readonly Slot[];
   readonly draft: Draft;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly onDraft: (draft: Draft) => void;
   readonly onClose: () => void;
 }
@@ -19,16 +19,16 @@ interface AsTextProps {
 /** Variables as the text of a .env file. Nothing is saved: what differs joins the edits. */
 export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextProps): ReactNode {
   const doesReplace = mode === 'all';
-  const [place, setPlace] = useState<Place>('SERVICE');
+  const [level, setLevel] = useState<Level>('SERVICE');
   const [text, setText] = useState(() => (doesReplace ? textOf(slots, draft, 'SERVICE') : ''));
   const [areSecret, setSecret] = useState(true);
   const result = useMemo(
-    () => withText({ slots, draft, place, text, doesReplace, isSecret: (key) => areSecret && looksSecret(key) }),
-    [slots, draft, place, text, doesReplace, areSecret],
+    () => withText({ slots, draft, level, text, doesReplace, isSecret: (key) => areSecret && looksSecret(key) }),
+    [slots, draft, level, text, doesReplace, areSecret],
   );
   const { added, changed, removed } = result.count;
   const secrets = [...result.draft.values()].filter(
-    (edit) => edit.isSecret && edit.base === null && !draft.has(`${edit.place} ${edit.key}`),
+    (edit) => edit.isSecret && edit.base === null && !draft.has(`${edit.level} ${edit.key}`),
   );
   const title = doesReplace ? 'Edit as text' : 'Paste a .env file';
   const unread = result.problems.filter(({ isNote }) => !isNote).length;
@@ -36,11 +36,11 @@ export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextPr
     <Dialog label={title} className="wide" onClose={onClose}>
       <div className="in form">
         <h2>{title}</h2>
-        <PlaceChoice
-          place={place}
+        <LevelChoice
+          level={level}
           names={names}
           onChange={(next) => {
-            setPlace(next);
+            setLevel(next);
             if (doesReplace) setText(textOf(slots, draft, next));
           }}
         />

@@ -32,7 +32,7 @@ const slots = slotsOf([
   variable('DAVIT_X', '1', 'BUILT_IN'),
 ]);
 const slot = (key: string) => slots.find((one) => one.key === key);
-const input = { slots, draft: new Map(), place: 'SERVICE', isSecret: looksSecret } as const;
+const input = { slots, draft: new Map(), level: 'SERVICE', isSecret: looksSecret } as const;
 
 test('the narrowest variable of a key is what the process gets', () => {
   expect(slot('LEVEL')?.layers.map(({ value }) => value)).toEqual(['info', 'debug']);
@@ -70,7 +70,7 @@ test('a place as text has neither secrets nor aliases, and taking a line out del
 });
 
 test('an edit is in conflict when somebody else changes, deletes or creates the same record', () => {
-  const edit = { place: 'SERVICE', key: 'HOST', change: 'SET', value: 'mine', isSecret: false, mountPath: null } as const;
+  const edit = { level: 'SERVICE', key: 'HOST', change: 'SET', value: 'mine', isSecret: false, mountPath: null } as const;
   const base = slot('HOST')?.layers[0] ?? null;
   expect(conflictOf({ ...edit, base }, slot('HOST'))).toBeNull();
   const theirs = variable('HOST', 'theirs', 'APPLICATION', { updated_at: '2026-01-02T00:00:00.000Z' });

@@ -7,9 +7,9 @@ import { parseDotenv, writeDotenv, type DotenvEntry, type DotenvProblem } from '
  */
 
 export type Variable = CallAnswer<'listVariables'>['results'][number];
-/** The places of a variable, narrowest first. */
-export const places = ['SERVICE', 'ENVIRONMENT', 'PROJECT'] as const;
-export type Place = (typeof places)[number];
+/** The levels of a variable, narrowest first. */
+export const levels = ['SERVICE', 'ENVIRONMENT', 'PROJECT'] as const;
+export type Level = (typeof levels)[number];
 
 /** All variables of one key that a service sees. */
 export interface Slot {
@@ -19,7 +19,7 @@ export interface Slot {
 }
 
 export interface Edit {
-  readonly place: Place;
+  readonly level: Level;
   readonly key: string;
   readonly change: 'SET' | 'DELETE';
   readonly value: string;
@@ -28,7 +28,7 @@ export interface Edit {
   readonly mountPath: string | null;
   /** The target of a new alias. */
   readonly aliasOf?: Pick<Variable, 'id' | 'key'>;
-  /** The record at this place when the edit began; null if there was none. */
+  /** The record at this level when the edit began; null if there was none. */
   readonly base: Variable | null;
   /** Whether its field is open although it may change nothing yet. */
   readonly isOpen?: boolean;
@@ -39,19 +39,19 @@ export interface Edit {
 /** The edits that are not saved, by `idOf`. */
 export type Draft = ReadonlyMap<string, Edit>;
 
-export function idOf({ place, key }: Pick<Edit, 'place' | 'key'>): string {
-  return `${place} ${key}`;
+export function idOf({ level, key }: Pick<Edit, 'level' | 'key'>): string {
+  return `${level} ${key}`;
 }
 
 /** Returns where a variable belongs; null for built-in variables, which belong nowhere. */
-export function placeOf({ scope }: Variable): Place | null {
+export function levelOf({ scope }: Variable): Level | null {
   if (scope === 'BUILT_IN') return null;
   return scope === 'PROJECT' || scope === 'ENVIRONMENT' ? scope : 'SERVICE';
 }
 
 function width(variable: Variable): number {
-  const place = placeOf(variable);
-  return place === null ? places.length : places.indexOf(place);
+  const level = levelOf(variable);
+  return level === null ? levels.length : levels.indexOf(level);
 }
 
 /** Returns the variables by key, in the order of the keys. */
@@ -62,27 +62,27 @@ export function slotsOf(variables: readonly Variable[]): Slot[] {
     .toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
-/** Returns the variable of a slot at a place. */
-export function layerAt(slot: Slot | undefined, place: Place): Variable | undefined {
-  return slot?.layers.find((layer) => placeOf(layer) === place);
+/** Returns the variable of a slot at a level. */
+export function layerAt(slot: Slot | undefined, level: Level): Variable | undefined {
+  return slot?.layers.find((layer) => levelOf(layer) === level);
 }
 
-/** Returns the wider variable whose value an edit at this place would replace for everything below. */
-export function inheritedAt(slot: Slot | undefined, place: Place): Variable | undefined {
-  return slot?.layers.find((layer) => width(layer) > places.indexOf(place));
+/** Returns the wider variable whose value an edit at this level would replace for everything below. */
+export function inheritedAt(slot: Slot | undefined, level: Level): Variable | undefined {
+  return slot?.layers.find((layer) => width(layer) > levels.indexOf(level));
 }
 
-/** Returns why a value cannot be set at a place; null if it can. */
-export function refusalAt(slot: Slot | undefined, place: Place): string | null {
-  const there = layerAt(slot, place);
+/** Returns why a value cannot be set at a level; null if it can. */
+export function refusalAt(slot: Slot | undefined, level: Level): string | null {
+  const there = layerAt(slot, level);
   if (there?.variable_type === 'ALIAS') return 'An alias has the value of its target. Edit the target.';
-  if (there === undefined && inheritedAt(slot, place)?.scope === 'BUILT_IN') return 'Davit sets built-in variables itself.';
+  if (there === undefined && inheritedAt(slot, level)?.scope === 'BUILT_IN') return 'Davit sets built-in variables itself.';
   return null;
 }
 
 /** Returns the record as somebody else changed it since its edit began (`now` null: it is gone); null: no conflict. */
-export function conflictOf({ place, base }: Edit, slot: Slot | undefined): { readonly now: Variable | null } | null {
-  const now = layerAt(slot, place) ?? null;
+export function conflictOf({ level, base }: Edit, slot: Slot | undefined): { readonly now: Variable | null } | null {
+  const now = layerAt(slot, level) ?? null;
   return now?.id === base?.id && now?.updated_at === base?.updated_at ? null : { now };
 }
 
@@ -117,22 +117,22 @@ export function withoutSaved(draft: Draft, edit: Edit): Draft {
   return draft.get(idOf(edit)) === edit ? without(draft, edit) : draft;
 }
 
-/** Returns whether a variable is part of the text of its place. Secrets are not shown, aliases have no value. */
+/** Returns whether a variable is part of the text of its level. Secrets are not shown, aliases have no value. */
 function isInText({ is_secret, variable_type: type }: Variable): boolean {
   return !is_secret && type !== 'ALIAS' && type !== 'BUILT_IN';
 }
 
-/** Returns the variables of a place as text, without secrets and aliases. */
-export function textOf(slots: readonly Slot[], draft: Draft, place: Place): string {
+/** Returns the variables of a level as text, without secrets and aliases. */
+export function textOf(slots: readonly Slot[], draft: Draft, level: Level): string {
   const lines = slots.flatMap((slot) => {
-    const edit = draft.get(idOf({ place, key: slot.key }));
-    const there = layerAt(slot, place);
+    const edit = draft.get(idOf({ level, key: slot.key }));
+    const there = layerAt(slot, level);
     if (edit?.change === 'DELETE' || edit?.isSecret === true) return [];
     if (edit !== undefined) return [writeDotenv(slot.key, edit.value)];
     return there !== undefined && isInText(there) ? [writeDotenv(slot.key, there.value ?? '')] : [];
   });
   const known = new Set(slots.map(({ key }) => key));
-  const added = [...draft.values()].filter((edit) => edit.place === place && !known.has(edit.key) && !edit.isSecret);
+  const added = [...draft.values()].filter((edit) => edit.level === level && !known.has(edit.key) && !edit.isSecret);
   return [...lines, ...added.map(({ key, value }) => writeDotenv(key, value))].map((line) => `${line}\n`).join('');
 }
 
@@ -145,27 +145,27 @@ export interface FromText {
 interface TextInput {
   readonly slots: readonly Slot[];
   readonly draft: Draft;
-  readonly place: Place;
+  readonly level: Level;
   readonly text: string;
-  /** Whether variables of the place that the text lacks are deleted. */
+  /** Whether variables of the level that the text lacks are deleted. */
   readonly doesReplace: boolean;
   /** Returns whether a new key becomes a secret. */
   readonly isSecret: (key: string) => boolean;
 }
 
-/** Returns the draft with what a text sets at a place. */
-export function withText({ slots, draft, place, text, doesReplace, isSecret }: TextInput): FromText {
+/** Returns the draft with what a text sets at a level. */
+export function withText({ slots, draft, level, text, doesReplace, isSecret }: TextInput): FromText {
   const { entries, problems } = parseDotenv(text);
   const byKey = new Map(slots.map((slot) => [slot.key, slot]));
   const refused: DotenvProblem[] = [];
   const count = { added: 0, changed: 0, removed: 0 };
-  let next: Draft = doesReplace ? new Map([...draft].filter(([, edit]) => edit.place !== place || edit.isSecret)) : draft;
+  let next: Draft = doesReplace ? new Map([...draft].filter(([, edit]) => edit.level !== level || edit.isSecret)) : draft;
   for (const entry of entries) {
     const slot = byKey.get(entry.key);
-    const refusal = refusalAt(slot, place);
+    const refusal = refusalAt(slot, level);
     if (refusal !== null) refused.push({ line: entry.line, message: `${entry.key}: ${refusal}`, isNote: false });
     else {
-      const edit = editOf(entry, { slot, place, isSecret });
+      const edit = editOf(entry, { slot, level, isSecret });
       const before = next.get(idOf(edit));
       next = withEdit(next, before === undefined ? edit : { ...edit, base: before.base });
       if (next.has(idOf(edit))) count[edit.base === null ? 'added' : 'changed'] += 1;
@@ -173,21 +173,21 @@ export function withText({ slots, draft, place, text, doesReplace, isSecret }: T
   }
   const kept = new Set(entries.map(({ key }) => key));
   for (const slot of doesReplace ? slots : []) {
-    const there = layerAt(slot, place);
+    const there = layerAt(slot, level);
     if (there === undefined || kept.has(slot.key) || !isInText(there)) continue;
-    next = withEdit(next, { ...editOf({ ...slot, value: '', line: 0 }, { slot, place, isSecret }), change: 'DELETE' });
+    next = withEdit(next, { ...editOf({ ...slot, value: '', line: 0 }, { slot, level, isSecret }), change: 'DELETE' });
     count.removed += 1;
   }
   return { draft: next, problems: [...problems, ...refused].toSorted((one, other) => one.line - other.line), count };
 }
 
-type Where = Pick<TextInput, 'place' | 'isSecret'> & { readonly slot: Slot | undefined };
+type Where = Pick<TextInput, 'level' | 'isSecret'> & { readonly slot: Slot | undefined };
 
-function editOf({ key, value }: DotenvEntry, { slot, place, isSecret }: Where): Edit {
-  const base = layerAt(slot, place) ?? null;
-  const inherited = inheritedAt(slot, place);
+function editOf({ key, value }: DotenvEntry, { slot, level, isSecret }: Where): Edit {
+  const base = layerAt(slot, level) ?? null;
+  const inherited = inheritedAt(slot, level);
   const isHidden = base?.is_secret ?? inherited?.is_secret ?? isSecret(key);
-  return { place, key, change: 'SET', value, isSecret: isHidden, mountPath: null, base };
+  return { level, key, change: 'SET', value, isSecret: isHidden, mountPath: null, base };
 }
 
 /** Returns whether a key is named like a secret. */

@@ -1,17 +1,17 @@
 import type { ReactNode } from 'react';
-import { placeOf, type Place, type Slot, type Variable } from './draft.ts';
+import { levelOf, type Level, type Slot, type Variable } from './draft.ts';
 
-export const placeWords: Readonly<Record<Place, string>> = { SERVICE: 'service', ENVIRONMENT: 'environment', PROJECT: 'project' };
+export const levelWords: Readonly<Record<Level, string>> = { SERVICE: 'service', ENVIRONMENT: 'environment', PROJECT: 'project' };
 
-/** Returns for whom a change at a place counts. */
-export function reachOf(place: Place, names: Readonly<Record<Place, string>>): string {
-  if (place === 'SERVICE') return `Only ${names.SERVICE}`;
-  return place === 'ENVIRONMENT' ? `All services of ${names.ENVIRONMENT}` : `All environments of ${names.PROJECT}`;
+/** Returns for whom a change at a level counts. */
+export function reachOf(level: Level, names: Readonly<Record<Level, string>>): string {
+  if (level === 'SERVICE') return `Only ${names.SERVICE}`;
+  return level === 'ENVIRONMENT' ? `All services of ${names.ENVIRONMENT}` : `All environments of ${names.PROJECT}`;
 }
 
 function ownerWords(variable: Variable): string {
-  const place = placeOf(variable);
-  if (place !== null) return placeWords[place];
+  const level = levelOf(variable);
+  if (level !== null) return levelWords[level];
   return variable.service_name === undefined ? 'built in' : `built in · ${variable.service_name}`;
 }
 

@@ -2,31 +2,31 @@ import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { plural } from '../../words.ts';
-import { inheritedAt, places, type Edit, type Place, type Slot } from './draft.ts';
+import { inheritedAt, levels, type Edit, type Level, type Slot } from './draft.ts';
 import { reachOf } from './origin.tsx';
 
 interface ReviewProps {
   readonly changes: readonly Edit[];
   readonly slots: ReadonlyMap<string, Slot>;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly deployRefusal: string | null;
   readonly onSave: (doesDeploy: boolean) => void;
   readonly onClose: () => void;
 }
 
-/** The difference before it is saved, by the place of the changes. */
+/** The difference before it is saved, by the level of the changes. */
 export function Review({ changes, slots, names, deployRefusal, onSave, onClose }: ReviewProps): ReactNode {
-  const wide = changes.filter(({ place }) => place !== 'SERVICE');
+  const wide = changes.filter(({ level }) => level !== 'SERVICE');
   return (
     <Dialog label="Review the changes" className="wide" onClose={onClose}>
       <div className="in">
         <h2>Save {plural(changes.length, 'change')}?</h2>
-        {places.map((place) => {
-          const here = changes.filter((edit) => edit.place === place);
+        {levels.map((level) => {
+          const here = changes.filter((edit) => edit.level === level);
           if (here.length === 0) return null;
           return (
-            <section key={place} aria-label={reachOf(place, names)}>
-              <h3>{reachOf(place, names)}</h3>
+            <section key={level} aria-label={reachOf(level, names)}>
+              <h3>{reachOf(level, names)}</h3>
               {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reached by keyboard */}
               <div className="diff" tabIndex={0}>
                 {here.map((edit) => (
@@ -53,7 +53,7 @@ export function Review({ changes, slots, names, deployRefusal, onSave, onClose }
 }
 
 function Lines({ edit, slot }: { readonly edit: Edit; readonly slot: Slot | undefined }): ReactNode {
-  const former = edit.base ?? inheritedAt(slot, edit.place);
+  const former = edit.base ?? inheritedAt(slot, edit.level);
   const text = (value: string, isSecret: boolean): string => `${edit.key}=${isSecret ? '••••••••' : value}`;
   return (
     <>

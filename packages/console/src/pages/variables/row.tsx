@@ -6,25 +6,25 @@ import {
   conflictOf,
   inheritedAt,
   layerAt,
-  placeOf,
-  places,
+  levelOf,
+  levels,
   refusalAt,
   type Edit,
-  type Place,
+  type Level,
   type Slot,
   type Variable,
 } from './draft.ts';
-import { Origin, placeWords, reachOf, resolved } from './origin.tsx';
+import { Origin, levelWords, reachOf, resolved } from './origin.tsx';
 
 interface RowProps {
   readonly slot: Slot;
   /** The variable that the row is about; undefined: a new one. */
   readonly layer: Variable | undefined;
   /** Where the row's edits are made; null: where the author chooses. */
-  readonly place: Place | null;
+  readonly level: Level | null;
   readonly edit: Edit | undefined;
   readonly slots: ReadonlyMap<string, Slot>;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly refusal: string | null;
   readonly onEdit: (edit: Edit, former?: Edit) => void;
   readonly onUndo: (edit: Edit) => void;
@@ -51,7 +51,7 @@ export const VariableRow = memo(function VariableRow(props: RowProps): ReactNode
       <td className="value">{edit === undefined ? <Value {...props} /> : <EditedValue {...props} edit={edit} />}</td>
       <td className="wide-only">
         {layer === undefined ? (
-          <span className="from">new, {placeWords[edit?.place ?? 'SERVICE']}</span>
+          <span className="from">new, {levelWords[edit?.level ?? 'SERVICE']}</span>
         ) : (
           <Origin slot={slot} layer={layer} />
         )}
@@ -93,13 +93,13 @@ function Value({ layer, slots }: RowProps): ReactNode {
   );
 }
 
-function begun({ slot, layer, place }: RowProps, change: Edit['change']): Edit {
-  const own = layer === undefined ? null : placeOf(layer);
-  const at = place ?? (change === 'DELETE' ? (own ?? 'SERVICE') : 'SERVICE');
+function begun({ slot, layer, level }: RowProps, change: Edit['change']): Edit {
+  const own = layer === undefined ? null : levelOf(layer);
+  const at = level ?? (change === 'DELETE' ? (own ?? 'SERVICE') : 'SERVICE');
   const base = layerAt(slot, at) ?? null;
   const shown = base ?? layer;
   return {
-    place: at,
+    level: at,
     key: slot.key,
     change,
     value: shown?.is_secret === true ? '' : (shown?.value ?? ''),
@@ -110,7 +110,7 @@ function begun({ slot, layer, place }: RowProps, change: Edit['change']): Edit {
 }
 
 function RowActions(props: RowProps): ReactNode {
-  const { slot, layer, place, edit, refusal, onEdit, onUndo } = props;
+  const { slot, layer, level, edit, refusal, onEdit, onUndo } = props;
   if (edit !== undefined) {
     return (
       <Button look="quiet" isSmall onClick={() => onUndo(edit)}>
@@ -124,7 +124,7 @@ function RowActions(props: RowProps): ReactNode {
       <Button
         look="quiet"
         isSmall
-        refusal={refusal ?? refusalAt(slot, place ?? 'SERVICE')}
+        refusal={refusal ?? refusalAt(slot, level ?? 'SERVICE')}
         onClick={() => onEdit({ ...begun(props, 'SET'), isOpen: true })}
       >
         Edit<span className="sr-only"> {slot.key}</span>
@@ -173,27 +173,27 @@ function EditedValue(props: EditedProps): ReactNode {
 }
 
 function Deletion({ slot, edit }: { readonly slot: Slot; readonly edit: Edit }): ReactNode {
-  const next = inheritedAt(slot, edit.place);
+  const next = inheritedAt(slot, edit.level);
   const after =
     next === undefined
       ? 'then the process gets no such variable'
-      : `then the value of the ${next.scope === 'BUILT_IN' ? 'built-in variable' : placeWords[placeOf(next) ?? 'PROJECT']} counts`;
+      : `then the value of the ${next.scope === 'BUILT_IN' ? 'built-in variable' : levelWords[levelOf(next) ?? 'PROJECT']} counts`;
   return (
     <>
       <s className="mono">{edit.isSecret ? '••••••••' : edit.base?.value}</s>
       <div className="under">
-        Is deleted from the {placeWords[edit.place]}; {after}.
+        Is deleted from the {levelWords[edit.level]}; {after}.
       </div>
     </>
   );
 }
 
-function Input({ slot, layer, place, edit, names, onEdit }: EditedProps): ReactNode {
+function Input({ slot, layer, level, edit, names, onEdit }: EditedProps): ReactNode {
   const id = useId();
   const was = edit.base ?? layer;
   const change = (more: Partial<Edit>): void => onEdit({ ...edit, isOpen: true, ...more }, edit);
-  const widest = layer === undefined ? null : placeOf(layer);
-  const choices = places.filter((one) => widest === null || places.indexOf(one) <= places.indexOf(widest));
+  const widest = layer === undefined ? null : levelOf(layer);
+  const choices = levels.filter((one) => widest === null || levels.indexOf(one) <= levels.indexOf(widest));
   return (
     <>
       <textarea
@@ -218,14 +218,14 @@ function Input({ slot, layer, place, edit, names, onEdit }: EditedProps): ReactN
           {edit.mountPath !== null && ` file ${edit.mountPath}`}
           {edit.isSecret && was === undefined && ' a secret'}
         </div>
-        {place === null && choices.length > 1 && (
+        {level === null && choices.length > 1 && (
           <label className="under reach">
             For{' '}
             <select
-              value={edit.place}
+              value={edit.level}
               onChange={({ target }) => {
-                const at = places.find((one) => one === target.value) ?? 'SERVICE';
-                change({ place: at, base: layerAt(slot, at) ?? null });
+                const at = levels.find((one) => one === target.value) ?? 'SERVICE';
+                change({ level: at, base: layerAt(slot, at) ?? null });
               }}
             >
               {choices.map((one) => (

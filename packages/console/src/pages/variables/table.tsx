@@ -2,15 +2,15 @@ import { useSearch } from '@tanstack/react-router';
 import { Fragment, useDeferredValue, type ReactNode } from 'react';
 import { Face } from '../../parts/face.tsx';
 import { useGrowing } from '../../parts/growing.ts';
-import { idOf, layerAt, placeOf, places, type Draft, type Edit, type Place, type Slot, type Variable } from './draft.ts';
-import { placeWords } from './origin.tsx';
+import { idOf, layerAt, levelOf, levels, type Draft, type Edit, type Level, type Slot, type Variable } from './draft.ts';
+import { levelWords } from './origin.tsx';
 import { VariableRow } from './row.tsx';
 
 interface VariableTableProps {
   readonly slots: readonly Slot[];
   readonly byKey: ReadonlyMap<string, Slot>;
   readonly draft: Draft;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly refusal: string | null;
   /** `former`: the edit that this one replaces. */
   readonly onEdit: (edit: Edit, former?: Edit) => void;
@@ -21,7 +21,7 @@ interface Shown {
   readonly slot: Slot;
   readonly layer: Variable | undefined;
   readonly edit: Edit | undefined;
-  readonly place: Place | null;
+  readonly level: Level | null;
 }
 
 /** The variables, either as the process gets them or by scope, filtered by what is in the address. */
@@ -68,13 +68,13 @@ export function VariableTable({ slots, byKey, draft, names, refusal, onEdit, onU
                 </th>
               </tr>
             )}
-            {rows.map(({ slot, layer, edit, place }) => (
+            {rows.map(({ slot, layer, edit, level }) => (
               <VariableRow
                 key={`${title} ${slot.key}`}
                 slot={slot}
                 layer={layer}
                 edit={edit}
-                place={place}
+                level={level}
                 slots={byKey}
                 names={names}
                 refusal={refusal}
@@ -120,34 +120,34 @@ function byAuthor(rows: readonly Shown[]): { readonly title: string | null; read
 }
 
 function effective(slot: Slot, draft: Draft): Shown {
-  const edit = places.map((place) => draft.get(idOf({ place, key: slot.key }))).find((one) => one !== undefined);
-  return { slot, layer: slot.layers[0], edit, place: null };
+  const edit = levels.map((level) => draft.get(idOf({ level, key: slot.key }))).find((one) => one !== undefined);
+  return { slot, layer: slot.layers[0], edit, level: null };
 }
 
 function byScope(slots: readonly Slot[], draft: Draft): { readonly title: string; readonly rows: Shown[] }[] {
-  const groups = places.map((place) => ({
-    title: `From the ${placeWords[place]}`,
+  const groups = levels.map((level) => ({
+    title: `From the ${levelWords[level]}`,
     rows: slots.flatMap((slot): Shown[] => {
-      const layer = layerAt(slot, place);
-      const edit = draft.get(idOf({ place, key: slot.key }));
-      return layer === undefined && edit === undefined ? [] : [{ slot, layer, edit, place }];
+      const layer = layerAt(slot, level);
+      const edit = draft.get(idOf({ level, key: slot.key }));
+      return layer === undefined && edit === undefined ? [] : [{ slot, layer, edit, level }];
     }),
   }));
   const builtIn = slots.flatMap((slot): Shown[] => {
-    const layer = slot.layers.find((one) => placeOf(one) === null);
-    return layer === undefined ? [] : [{ slot, layer, edit: undefined, place: null }];
+    const layer = slot.layers.find((one) => levelOf(one) === null);
+    return layer === undefined ? [] : [{ slot, layer, edit: undefined, level: null }];
   });
   return [...groups, { title: 'Built in', rows: builtIn }];
 }
 
 function hasWords({ slot, layer }: Shown, words: readonly string[]): boolean {
-  const place = layer === undefined ? null : placeOf(layer);
+  const level = layer === undefined ? null : levelOf(layer);
   const text = [
     slot.key,
     layer?.value,
     layer?.aliased_variable?.key,
     layer?.service_name,
-    place === null ? 'built in' : placeWords[place],
+    level === null ? 'built in' : levelWords[level],
   ];
   const whole = text.join(' ').toLowerCase();
   return words.every((word) => whole.includes(word));

@@ -28,7 +28,7 @@ import {
   withoutSaved,
   type Draft,
   type Edit,
-  type Place,
+  type Level,
   type Slot,
   type Variable,
 } from './draft.ts';
@@ -138,7 +138,7 @@ function Editor({ service }: { readonly service: Service }): ReactNode {
 }
 
 /** Returns the names of the records to which the variables can belong. */
-function useNames(serviceName: string, environment: CallAnswer<'getEnvironment'> | undefined): Readonly<Record<Place, string>> {
+function useNames(serviceName: string, environment: CallAnswer<'getEnvironment'> | undefined): Readonly<Record<Level, string>> {
   const { projects } = useContext(TreeContext);
   const environmentName = environment?.name ?? '';
   const projectName = projects.find(({ id }) => id === environment?.project.id)?.name ?? '';
@@ -190,7 +190,7 @@ interface ReviewOfProps {
   readonly service: Service;
   readonly changes: ReturnType<typeof changesOf>;
   readonly byKey: ReadonlyMap<string, Slot>;
-  readonly names: Readonly<Record<Place, string>>;
+  readonly names: Readonly<Record<Level, string>>;
   readonly onSave: (doesDeploy: boolean) => void;
   readonly onClose: () => void;
 }

@@ -22,7 +22,7 @@ import { BuildPod, type PodEnd } from './pod.ts';
 
 const shownLines = 50;
 /** Time that a node may take to report that a daemon was killed. */
-const tellMilliseconds = 5_000;
+const reportMilliseconds = 5_000;
 
 /** Builds on the cluster itself. See `ClusterBuilder`, and docs/adr/0024 for the reasons. */
 export function clusterBuilder(scope: ClusterScope): ClusterBuilder {
@@ -155,7 +155,7 @@ class ClusterBuild {
     const { signal } = context;
     if (run.type === 'SILENT') return silentDaemon(await this.#daemonLines(site, signal));
     if (lostPod(run.message)) {
-      const reported = await Promise.race([this.#endOfPod(), later(tellMilliseconds)]);
+      const reported = await Promise.race([this.#endOfPod(), later(reportMilliseconds)]);
       if (reported !== null) return this.#ended(reported.podEnd, site, context);
     }
     const { dockerfile, files } = this.#parts;

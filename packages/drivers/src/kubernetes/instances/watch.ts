@@ -30,7 +30,7 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
       if (!reported.has(uid)) reported.set(uid, reportedOf(pod));
     }
   };
-  const tell = ({ type: kind, object }: Change<Pod>): void => {
+  const report = ({ type: kind, object }: Change<Pod>): void => {
     const change = { type: kind, object: withRunLabels(object) };
     const uid = change.object.metadata?.uid ?? '';
     for (const type of eventsOf(change, reported.get(uid))) onEvent({ type, ...aboutOf(change.object) });
@@ -41,7 +41,7 @@ export async function watchInstances(scope: Scope, onEvent: (event: InstanceEven
   const within = AbortSignal.any([signal, ended.signal]);
   const kills = watchKills(scope, (uid) => pods.get(uid), onEvent, within);
   try {
-    await follow<Pod>(scope.api, { path: pathOf('Pod'), query }, { onEvent: tell, onChange }, signal);
+    await follow<Pod>(scope.api, { path: pathOf('Pod'), query }, { onEvent: report, onChange }, signal);
   } catch (error) {
     if (signal.aborted) return;
     throw translated(error, 'The events of the cluster could not be read');

@@ -44,9 +44,9 @@ export async function untilGone(
     if (pods.size === 0) end.abort();
     for (const [uid, pod] of pods) if (!requested.has(uid)) requested.set(uid, ask(pod));
   };
-  const tellLate = lateTeller(context);
+  const logLate = lateLogger(context);
   const timer = setInterval(() => {
-    tellLate(left);
+    logLate(left);
     // The deletion of each pod has been requested, and the pods end by themselves.
     if (force?.aborted === true && left.length > 0 && !left.some(hasVolumes))
       void Promise.all(requested.values()).then(() => end.abort());
@@ -68,7 +68,7 @@ function listedOf({ installation }: ClusterScope, { namespace, name, controller,
 }
 
 /** Logs once for each pod that still exists long after its end was due. */
-function lateTeller(context: CallContext): (pods: readonly Pod[]) => void {
+function lateLogger(context: CallContext): (pods: readonly Pod[]) => void {
   const reported = new Set<string | undefined>();
   return (pods) => {
     for (const pod of pods) {

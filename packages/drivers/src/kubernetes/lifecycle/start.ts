@@ -29,7 +29,7 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
     const manifests = toManifests(workload, scope, now.served ?? workload.rollout);
     const mayHave = ({ metadata }: Service): boolean => workload.takesNames === true || !now.others.has(metadata?.name);
     const services = manifests.services.filter(mayHave).map((one) => besideServed(one, now));
-    tellRemarks(workload, now, context);
+    logRemarks(workload, now, context);
     await ensureNamespace(scope, manifests.namespace, signal);
     await Promise.all([
       apply(scope, manifests.networkPolicy, signal),
@@ -45,7 +45,7 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
   await awaitStarted(scope, workload, context);
 }
 
-function tellRemarks({ hostnames, takesNames }: Workload, { others }: Served, context: CallContext): void {
+function logRemarks({ hostnames, takesNames }: Workload, { others }: Served, context: CallContext): void {
   for (const name of hostnames.filter((one) => !isServiceName(one))) {
     context.log(`Kubernetes does not accept the name ${name}: other services reach this one by its other names.`);
   }

@@ -88,7 +88,7 @@ export class ClusterTerraform implements TerraformDriver {
     const instance = await this.#find(run, call.signal);
     if (instance === null) throw new DriverError({ cause: 'TERRAFORM_INTERRUPTED', message: 'its pod no longer exists' });
     await cluster.upload(instance.id, { folder: runFolder, archive: filesOf(run) }, call.signal);
-    return this.#placeOf(run, instance.id);
+    return this.#followedRun(run, instance.id);
   }
 
   /**
@@ -98,7 +98,7 @@ export class ClusterTerraform implements TerraformDriver {
   async #attach(run: TerraformRun, signal: AbortSignal): Promise<ClusterSession | null> {
     const instance = await this.#find(run, signal);
     if (instance === null) return null;
-    const ref = this.#placeOf(run, instance.id);
+    const ref = this.#followedRun(run, instance.id);
     const { begun } = await progress(ref, signal);
     if (begun.size > 0) return new ClusterSession(run, ref, begun);
     const file = { path: `${runFolder}/${locations.ready}`, maxBytes: 1 };
@@ -108,10 +108,10 @@ export class ClusterTerraform implements TerraformDriver {
   }
 
   #find(run: TerraformRun, signal: AbortSignal): Promise<Instance | null> {
-    return instanceOf(this.#placeOf(run, ''), signal);
+    return instanceOf(this.#followedRun(run, ''), signal);
   }
 
-  #placeOf({ id, owner, limits }: TerraformRun, instanceId: string): FollowedRun {
+  #followedRun({ id, owner, limits }: TerraformRun, instanceId: string): FollowedRun {
     const { cluster } = this.#input;
     return { cluster, runId: id, service: owner.service, instanceId, memoryMiB: limits.memoryMiB };
   }

@@ -198,7 +198,7 @@ export class ClusterSession implements TerraformSession {
       if (leave?.aborted === true || force?.aborted === true) return giveUp();
       patience = setTimeout(giveUp, this.#run.limits.graceSeconds * 1_000 + stopMilliseconds);
       call.log('Stopping Terraform: it finishes what is under way and stores its state.');
-      void this.#tellToStop(key, enough.signal).catch(giveUp);
+      void this.#requestStop(key, enough.signal).catch(giveUp);
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -217,7 +217,7 @@ export class ClusterSession implements TerraformSession {
   /**
    * Retries, so that a node that is busy for a moment does not turn a cancel into one that leaves the command running.
    */
-  #tellToStop(key: string, enough: AbortSignal): Promise<void> {
+  #requestStop(key: string, enough: AbortSignal): Promise<void> {
     return retry(
       {
         attempts: stopAttempts,

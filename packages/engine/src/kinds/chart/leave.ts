@@ -10,7 +10,7 @@ const helmSeconds = 100;
 
 /**
  * Uninstalls the Helm release of a service from a cluster that it leaves. Relies on the objects on the cluster and on
- * the stored places, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
+ * the stored clusters, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
  * too. May be repeated.
  */
 export async function leaveRelease(tx: Queryable, { parts, row, runtime }: Leaving, call: CallContext): Promise<void> {

@@ -252,7 +252,7 @@ async function uninstallHere(context: StepContext, charts: ClusterCharts): Promi
 
 /**
  * Uninstalls the release from other clusters. The deployed release does not depend on this: if it fails now, the keeper
- * of the other cluster does it, from the recorded places.
+ * of the other cluster does it, from the recorded clusters.
  */
 async function leaveElsewhere({ task, parts, call }: StepContext): Promise<void> {
   try {

@@ -18,10 +18,10 @@ export interface PageContext {
 export function operationPage(entry: Entry, context: PageContext): Html {
   const { operation, description, parameters } = entry;
   const example = exampleOf(operation.id);
-  const parameterSection = (title: string, place: Parameter['in']): Html | undefined => {
-    const members = parameters.filter((one) => one.in === place);
+  const parameterSection = (title: string, location: Parameter['in']): Html | undefined => {
+    const members = parameters.filter((one) => one.in === location);
     if (members.length === 0) return undefined;
-    return section(title, place, parameterList(members, optionsOf(context, `${place}-`, true)));
+    return section(title, location, parameterList(members, optionsOf(context, `${location}-`, true)));
   };
   return html`<article class="operation" data-operation="${operation.id}">
     <div class="prose">

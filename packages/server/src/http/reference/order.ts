@@ -66,7 +66,7 @@ function groupOf(tag: string, operations: readonly Operation[]): Group {
     description: tagDescriptions[tag] ?? '',
     topics: sorted.map(([title, members]) => ({
       title,
-      operations: members.toSorted((one, other) => placeOf(one) - placeOf(other)),
+      operations: members.toSorted((one, other) => orderOf(one) - orderOf(other)),
     })),
   };
 }
@@ -75,7 +75,7 @@ function topicOf({ path }: Operation): string {
   return topics.find(([, pattern]) => pattern.test(path))?.[0] ?? rest;
 }
 
-function placeOf({ id }: Operation): number {
+function orderOf({ id }: Operation): number {
   const begins = (verb: string): boolean => id.startsWith(verb);
   const [early, late] = [first.findIndex(begins), last.findIndex(begins)];
   if (early >= 0) return early;

@@ -44,8 +44,8 @@ export function tryForm(entry: Entry, example: Example | undefined): Html {
   </form>`;
 }
 
-function parameterField({ name, in: place, required, schema }: Parameter, example: string | undefined): Html {
-  const field = `${place}:${name}`;
+function parameterField({ name, in: location, required, schema }: Parameter, example: string | undefined): Html {
+  const field = `${location}:${name}`;
   const label = html`<span
     ><code>${name}</code>${required ? undefined : html` <span class="maybe">may be left out</span>`}</span
   >`;

@@ -38,7 +38,7 @@ export interface DatabaseState {
 }
 
 /** Checks the database without changing anything: an outdated schema is migrated by the next start. */
-export async function lookAtDatabase(config: Configuration, tell: (state: DatabaseState) => void): Promise<Finding[]> {
+export async function lookAtDatabase(config: Configuration, report: (state: DatabaseState) => void): Promise<Finding[]> {
   const location = config.databaseUrl === null ? 'the embedded database' : 'the database of DATABASE_URL';
   if (config.databaseUrl === null && !(await hasEmbedded(config)))
     return [ok('none yet: the first start creates the embedded one')];
@@ -52,7 +52,7 @@ export async function lookAtDatabase(config: Configuration, tell: (state: Databa
   const options = { connectionString: state.connectionString, applicationName: 'davit doctor', maximumConnections: 1 };
   const database = openDatabase(options);
   try {
-    tell({ isServing: (await heldSessionLocks(database, [await serveLockName(config)])).size > 0 });
+    report({ isServing: (await heldSessionLocks(database, [await serveLockName(config)])).size > 0 });
     return await findings(config, database);
   } catch (error) {
     const advice = 'Start it, and check host, port, user, password and name in DATABASE_URL.';

@@ -22,7 +22,7 @@ export async function doctor(environment: NodeJS.ProcessEnv, print: Print): Prom
     config = readConfiguration(environment);
   } catch (error) {
     if (!isAppError(error)) throw error;
-    tell('configuration', fail(error.message, 'Nothing else can be checked until then.'), print);
+    report('configuration', fail(error.message, 'Nothing else can be checked until then.'), print);
     return 1;
   }
   return look(config, print);
@@ -43,7 +43,7 @@ async function look(config: Configuration, print: Print): Promise<number> {
   let failures = 0;
   for (const { name, look: find } of checks) {
     for (const finding of await found(find)) {
-      tell(name, finding, print);
+      report(name, finding, print);
       if (finding.grade === 'FAIL') failures += 1;
     }
   }
@@ -59,7 +59,7 @@ async function found(find: Check['look']): Promise<readonly Finding[]> {
   }
 }
 
-function tell(name: string, { grade, found: words, advice }: Finding, print: Print): void {
+function report(name: string, { grade, found: words, advice }: Finding, print: Print): void {
   print(`${grade.padEnd(5)} ${name}: ${words}`);
   if (advice !== undefined) print(`      ${advice}`);
 }

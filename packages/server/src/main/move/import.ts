@@ -27,7 +27,7 @@ export async function importInstance(config: Configuration, file: string, print:
   await assertKnown(head);
   const { keys, volumes: names, installation } = await readThrough(source);
   assertKeysGiven(config, keys);
-  const volumes = names.length === 0 ? null : await placeFor(config, installation, names);
+  const volumes = names.length === 0 ? null : await volumesFor(config, installation, names);
   const state = await openState(config, (message) => process.stderr.write(`davit: ${message}\n`));
   const { connectionString } = state;
   try {
@@ -128,7 +128,7 @@ async function readThrough(source: Source): Promise<Contents> {
 /**
  * Returns the volumes of the container engine. VOLUME_EXISTS: one of the names is taken; its data must not be replaced.
  */
-async function placeFor(config: Configuration, installation: string, names: readonly string[]): Promise<OpenVolumes> {
+async function volumesFor(config: Configuration, installation: string, names: readonly string[]): Promise<OpenVolumes> {
   const volumes = await volumesOf(config, installation);
   const there = volumes.all.filter(({ name }) => names.includes(name)).map(({ name }) => name);
   if (there.length === 0) return volumes;

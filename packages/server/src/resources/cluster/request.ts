@@ -74,7 +74,7 @@ function checkNodes(
   if (kubernetes !== 'MANAGED' || vendor === undefined || wanted === null) return;
   const type = vendor.instance_types.find((one) => one.type === wanted || one.type.toLowerCase() === wanted.toLowerCase());
   if (type === undefined) problems.add('instance_type', `is not an instance type of ${provider} in the catalogue`);
-  else if (!isOffered(vendor, type.places, region)) problems.add('instance_type', `is not offered in ${region}`);
+  else if (!isOffered(vendor, type.locations, region)) problems.add('instance_type', `is not offered in ${region}`);
 }
 
 const networkNames = {

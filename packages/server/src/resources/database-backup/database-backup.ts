@@ -151,7 +151,7 @@ async function usable(
   const unknown = invalidReference('backup_id', 'is not the id of a backup of this organization');
   if (backup === null || backup.organization_id !== owner.organizationId) throw unknown;
   // Users who restore a backup can see its content.
-  const ids = await tx.maybe(store.readPlace, [backup.environment_id]);
+  const ids = await tx.maybe(store.readEnvironment, [backup.environment_id]);
   if (ids === undefined) throw unknown;
   checkEnvironment(caller, { projectId: ids.project_id, mode: ids.mode });
   const { subject } = owner;

@@ -17,7 +17,7 @@ export const readDatabase = statement<DatabaseRow>(
     where id = $1 and type = 'DATABASE' and ($2::uuid is null or organization_id = $2)`,
 );
 
-export const readPlace = statement<{ project_id: string; mode: EnvironmentMode }>(
+export const readEnvironment = statement<{ project_id: string; mode: EnvironmentMode }>(
   'read_place_of_backup',
   `select project_id, mode from environment where id = $1`,
 );

@@ -192,12 +192,12 @@ function selectedVersions(request: DeployRequest): Selected[] {
  * Applies the rules of the request that deploys a single service of this type. Returns undefined for a type that is not
  * served, because its ids name nothing.
  */
-function choiceOf(type: ServiceType, request: object, tell: (path: string, message: string) => void): DeploySource | undefined {
+function choiceOf(type: ServiceType, request: object, report: (path: string, message: string) => void): DeploySource | undefined {
   try {
     return type in kinds ? deploySource(type, request) : undefined;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'VALIDATION_FAILED') throw error;
-    for (const { path, message } of error.errors) tell(path, message);
+    for (const { path, message } of error.errors) report(path, message);
     return undefined;
   }
 }

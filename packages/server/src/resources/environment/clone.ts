@@ -7,7 +7,7 @@ import type { Caller } from '../../auth/caller.ts';
 import { invalidReference } from '../shared/problems.ts';
 import type { IdMap } from '../shared/relink.ts';
 import { refuseTaken } from './environment.ts';
-import { openEnvironment } from './place.ts';
+import { openEnvironment } from './open-environment.ts';
 import * as store from './store.ts';
 
 export type CloneRequest = Body<(typeof operations)['cloneEnvironment']>;

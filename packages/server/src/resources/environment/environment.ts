@@ -9,7 +9,7 @@ import { readProject } from '../project/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { invalid } from '../shared/problems.ts';
 import { moveEnvironment } from './move.ts';
-import { openEnvironment } from './place.ts';
+import { openEnvironment } from './open-environment.ts';
 import * as store from './store.ts';
 
 export type Environment = Response<(typeof operations)['getEnvironment']>;

@@ -1,4 +1,4 @@
 export { mountEnvironment } from './routes.ts';
 export { markDeleting, readEnvironment, removeEnvironment } from './environment.ts';
 export { cloneRecord, refuseClone, type ClonedEnvironment, type CloneRequest } from './clone.ts';
-export { openEnvironment, type OpenEnvironment, type Purpose } from './place.ts';
+export { openEnvironment, type OpenEnvironment, type Purpose } from './open-environment.ts';

@@ -43,7 +43,7 @@ export async function deployTag(deps: GitEventDeps, caller: Caller, { organizati
     const why = service.auto_deploy
       ? (whyNotNow(states.get(service.id)) ?? (service.is_skipped ? 'it is skipped in its stage' : null))
       : 'auto_deploy is off';
-    return why === null ? [] : [tell(service, 'IGNORED', why)];
+    return why === null ? [] : [toVerdict(service, 'IGNORED', why)];
   });
   const internal: Caller = { ...caller, origin: 'SERVICE_INTERNAL' };
   const failures: AppError[] = [];
@@ -53,7 +53,7 @@ export async function deployTag(deps: GitEventDeps, caller: Caller, { organizati
     );
     if (outcome !== null) failures.push(outcome);
     const reason = outcome?.message ?? `the tag is now ${request.tag}`;
-    reported.push(...group.map((service) => tell(service, outcome === null ? 'DEPLOYED' : 'FAILED', reason)));
+    reported.push(...group.map((service) => toVerdict(service, outcome === null ? 'DEPLOYED' : 'FAILED', reason)));
   }
   return answer(deps, caller, { type, request, reported, failures });
 }
@@ -66,14 +66,14 @@ export async function previewTag(deps: GitEventDeps, caller: Caller, organizatio
   const services = await servicesOf(deps, caller, { organizationId, type: 'CONTAINER', request });
   const reported = services.flatMap((service): Verdict[] => {
     const why = service.is_preview ? 'it is in a preview' : service.auto_preview ? null : 'auto_preview is off';
-    return why === null ? [] : [tell(service, 'IGNORED', why)];
+    return why === null ? [] : [toVerdict(service, 'IGNORED', why)];
   });
   const failures: AppError[] = [];
   for (const [environmentId, group] of byEnvironment(without(services, reported))) {
     const outcome = await attempt(() => previewGroup(deps, caller, { organizationId, environmentId, services: group, request }));
     if (outcome !== null) failures.push(outcome);
     const reason = outcome?.message ?? `its environment has a preview with the tag ${request.tag}`;
-    reported.push(...group.map((service) => tell(service, outcome === null ? 'PREVIEWED' : 'FAILED', reason)));
+    reported.push(...group.map((service) => toVerdict(service, outcome === null ? 'PREVIEWED' : 'FAILED', reason)));
   }
   return answer(deps, caller, { type: 'CONTAINER', request, reported, failures });
 }
@@ -139,7 +139,7 @@ async function attempt(action: () => Promise<unknown>): Promise<AppError | null>
   }
 }
 
-function tell(service: Service, verdict: Verdict['verdict'], reason: string): Verdict {
+function toVerdict(service: Service, verdict: Verdict['verdict'], reason: string): Verdict {
   const { id, name, environment_id, environment_name } = service;
   return { service_id: id, service_name: name, environment_id, environment_name, verdict, reason };
 }

@@ -22,7 +22,7 @@ export interface PolledRow {
   readonly heads: Readonly<Record<string, string>> | null;
   readonly failures: number;
   /** Whether the webhook works, which means that its latest delivery had a valid signature. */
-  readonly is_told: boolean;
+  readonly has_webhook: boolean;
 }
 
 /** Takes the repository that has been due longest, and leases it for two minutes. */
@@ -33,7 +33,7 @@ export const takeRepository = statement<PolledRow>(
       select organization_id, repository from git_repository where next_poll_at <= clock_timestamp()
        order by next_poll_at limit 1 for update skip locked)
    returning organization_id, repository, heads, failures,
-             delivered_at is not null and (refused_at is null or delivered_at > refused_at) as is_told`,
+             delivered_at is not null and (refused_at is null or delivered_at > refused_at) as has_webhook`,
 );
 
 /** Parameters: organization, repository, heads, seconds until the next poll. */

@@ -12,7 +12,7 @@ const findEveryMilliseconds = 30_000;
 const maxAtOnce = 4;
 // Factor by which repositories with a working webhook are polled less often. The webhook reports pushes at once, and
 // polling finds the deliveries that the host lost.
-const rarelyWhenTold = 10;
+const rarelyWithWebhook = 10;
 const longestPauseSeconds = 3600;
 
 export interface PollLog {
@@ -71,7 +71,7 @@ async function poll(deps: Needs<'database' | 'engine', 'gitPollSeconds'>, log: P
   const { organization_id, repository } = row;
   const interval = deps.config.gitPollSeconds;
   try {
-    await findPushes(deps, row, row.is_told ? interval * rarelyWhenTold : interval);
+    await findPushes(deps, row, row.has_webhook ? interval * rarelyWithWebhook : interval);
   } catch (error) {
     if (!(error instanceof TryAgain)) log.warn({ err: error, repository }, 'a repository could not be polled');
     const pause = Math.min(longestPauseSeconds, interval * 2 ** Math.min(row.failures + 1, 12));

@@ -126,15 +126,15 @@ interface Group {
 async function previewGroup(deps: GitEventDeps, request: Request, group: Group): Promise<void> {
   const { services, commitId } = group;
   const reason = whyNoPreview(group);
-  const tell = async (verdict: 'IGNORED' | 'FAILED', why: string): Promise<void> => {
+  const record = async (verdict: 'IGNORED' | 'FAILED', why: string): Promise<void> => {
     for (const service of services) await writeVerdict(deps.database, request.id, service, { verdict, reason: why, commitId });
   };
-  if (reason !== null) return tell('IGNORED', reason);
+  if (reason !== null) return record('IGNORED', reason);
   try {
     await makeOrUpdate(deps, request, group);
   } catch (error) {
     if (!(error instanceof AppError) || error instanceof DatabaseUnavailable) throw error;
-    await tell(error instanceof TooManyPreviews ? 'IGNORED' : 'FAILED', error.message);
+    await record(error instanceof TooManyPreviews ? 'IGNORED' : 'FAILED', error.message);
   }
 }
 

@@ -19,7 +19,7 @@ export async function webhookStatus(deps: GitEventDeps, caller: Caller, serviceI
   const repository = await repositoryOf(deps.database, caller, serviceId);
   const hosted = await hostedOf(deps, repository);
   const webhook = await deps.database.maybe(store.findWebhook, [repository.organization_id, repository.repository]);
-  const received = await heardOf(deps, repository, webhook !== undefined);
+  const received = await lastReceived(deps, repository, webhook !== undefined);
   if (hosted === null || webhook === undefined) return { status: received, provider: repository.provider, missing_events: [] };
   try {
     const hooks = await listHooks(hosted, remoteSettings(deps.config));
@@ -79,7 +79,7 @@ async function hostedOf(
 type Word = Status['status'];
 
 /** Returns the status as far as it follows from deliveries. */
-async function heardOf(
+async function lastReceived(
   deps: Needs<'database'>,
   { organization_id, repository }: ServiceRepository,
   isMade: boolean,

@@ -18,7 +18,7 @@ function toCharts(entries: Readonly<Record<string, unknown>>): readonly Chart[] 
   return Object.entries(entries).map(([name, versions]) => ({ name, versions: versionsOf(versions) }));
 }
 
-function toPlace(entries: Readonly<Record<string, unknown>>, { name, version }: ChartVersion): ChartUrls {
+function toUrls(entries: Readonly<Record<string, unknown>>, { name, version }: ChartVersion): ChartUrls {
   const versions: unknown = Object.hasOwn(entries, name) ? entries[name] : [];
   if (!Array.isArray(versions)) return null;
   const entry: unknown = versions.find((one: unknown) => isRecord(one) && one['version'] === version);
@@ -43,4 +43,4 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 const { bytes, wanted } = workerData as IndexQuestion;
 const entries = readEntries(bytes);
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port between threads has no origin
-parentPort?.postMessage(wanted === null ? toCharts(entries) : toPlace(entries, wanted));
+parentPort?.postMessage(wanted === null ? toCharts(entries) : toUrls(entries, wanted));

@@ -35,7 +35,7 @@ export async function cleanJobs(
 
 /** Fails with NOT_FOUND or CLUSTER_UNREACHABLE. */
 export async function cleanJob(deps: Needs<'database' | 'engine'>, caller: Caller, jobId: string): Promise<JobAnswer> {
-  const ids = await deps.database.maybe(store.jobPlace, [jobId, caller.organizationId]);
+  const ids = await deps.database.maybe(store.readJobCluster, [jobId, caller.organizationId]);
   if (ids === undefined) throw notFound('service');
   const cleared = await deps.engine.clearEndedRuns({ driver: ids.driver, serviceIds: [jobId.toLowerCase()] });
   return { clean_kubernetes_jobs: cleared.flatMap(({ instances }) => instances) };

@@ -7,7 +7,7 @@ export const jobsOfEnvironment = statement<{ readonly id: string }>(
 );
 
 /** Parameters: job, organization of the caller. */
-export const jobPlace = statement<{ readonly driver: string }>(
+export const readJobCluster = statement<{ readonly driver: string }>(
   'job_cleaning_place',
   `select cluster.driver from service
      join environment on environment.id = service.environment_id

@@ -244,7 +244,7 @@ type Named = Pick<ServiceRow, 'git_token_name' | 'registry' | 'chart'>;
  */
 async function shareNamed(tx: Queryable, row: Pick<ServiceRow, 'organization_id' | 'type' | 'spec'>): Promise<Named> {
   const { gitTokenId, registryId, helmRepositoryId, valuesTokenId } = referencesOf(row.spec);
-  const { docker = '', image = '' } = kindOf(row.type).places ?? {};
+  const { docker = '', image = '' } = kindOf(row.type).requestPrefixes ?? {};
   const token = { organizationId: row.organization_id, id: gitTokenId, path: `${docker}git_repository.git_token_id` };
   const valuesToken = { ...token, id: valuesTokenId, path: 'values_override.file.git.git_repository.git_token_id' };
   return {

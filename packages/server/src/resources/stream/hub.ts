@@ -146,7 +146,7 @@ export class StreamHub {
     this.#readAt = performance.now();
     const [first] = rows;
     if (first === undefined || this.#head !== former) return;
-    if (this.#take(former, rows, first)) for (const tell of this.#followers) tell();
+    if (this.#take(former, rows, first)) for (const notify of this.#followers) notify();
   }
 
   /** Stores the rows of a read. Returns whether they contain new events. */

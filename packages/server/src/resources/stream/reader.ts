@@ -85,7 +85,7 @@ export class StreamReader {
     const numbers = isLog ? linesOf(row) : [];
     const all = isLog ? numbers.length : 1;
     const isLast = isWhole && row === events.at(-1);
-    const toTold = (event: StreamEvent, parts: number): SentEvent => {
+    const toSent = (event: StreamEvent, parts: number): SentEvent => {
       // The position after the last part is the position after the whole page: this id is shorter and stays valid
       // longer.
       const position: Position =
@@ -93,7 +93,7 @@ export class StreamReader {
       return { text: wire(event, encodePosition(position)), position };
     };
     if (!isLog) {
-      if (reported === 0) yield toTold(toEvent(row, this.#deps.engine), 1);
+      if (reported === 0) yield toSent(toEvent(row, this.#deps.engine), 1);
       return;
     }
     for (let first = reported; first < numbers.length; first += linesAtOnce) {
@@ -101,7 +101,7 @@ export class StreamReader {
       const lines = await this.#linesOnce(row, wanted);
       for (const [index, number] of wanted.entries()) {
         const line = lines.get(number);
-        if (line !== undefined && isWanted(watch, line)) yield toTold(line, first + index + 1);
+        if (line !== undefined && isWanted(watch, line)) yield toSent(line, first + index + 1);
       }
     }
   }

@@ -63,7 +63,7 @@ export function sortNoun(isSecret: IsSecret): string {
 }
 
 /** Returns `service`, `environment` or `project`. */
-export function placeNoun(owner: VariableOwner): string {
+export function ownerNoun(owner: VariableOwner): string {
   return levelNouns[levelOf(owner)];
 }
 
@@ -86,7 +86,7 @@ export async function withConflicts<Result>(
     return await write();
   } catch (error) {
     if (isUniqueViolation(error, 'variable_key')) {
-      throw keyTaken(`${key} exists already at this ${placeNoun(owner)}, or below it where the old key is overridden`, error);
+      throw keyTaken(`${key} exists already at this ${ownerNoun(owner)}, or below it where the old key is overridden`, error);
     }
     if (isForeignKeyViolation(error)) throw notFound('variable');
     throw error;

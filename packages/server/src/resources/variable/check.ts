@@ -5,14 +5,14 @@ import { circleOf, circlesOf } from './effective.ts';
 import { idOf, isOwnedBy, type VariableOwner } from './owner.ts';
 import { referenceKeys } from './references.ts';
 import { level, levelNouns, type VariableRow } from './row.ts';
-import { cycle, keyTaken, placeNoun, type Stored } from './change.ts';
+import { cycle, keyTaken, ownerNoun, type Stored } from './change.ts';
 import { lockFiles } from './store.ts';
 
 /** Fails with KEY_TAKEN if the owner has or inherits the key. */
 export function assertKeyFree(key: string, rows: readonly VariableRow[], owner: VariableOwner): void {
   const taken = rows.filter((row) => row.key === key);
   if (taken.some((row) => isOwnedBy(row, owner))) {
-    throw keyTaken(`${key} exists already at this ${placeNoun(owner)}, as a variable or as a secret`);
+    throw keyTaken(`${key} exists already at this ${ownerNoun(owner)}, as a variable or as a secret`);
   }
   assertNotInherited(key, rows, owner);
 }
@@ -23,7 +23,7 @@ export function assertNotInherited(key: string, rows: readonly VariableRow[], ow
   if (inherited === undefined) return;
   const where = levelNouns[level(inherited)];
   throw keyTaken(
-    `${key} is inherited from the ${where}; a different value at this ${placeNoun(owner)} is an override of it, not a second variable`,
+    `${key} is inherited from the ${where}; a different value at this ${ownerNoun(owner)} is an override of it, not a second variable`,
   );
 }
 
@@ -75,11 +75,11 @@ export function assertNoCycle({ row, rows }: Stored, owner: VariableOwner): void
   // Fast path: the variable has no references, so the other variables need no check.
   if (row.type !== 'ALIAS' && (row.reference_keys ?? referenceKeys(row.value ?? '')).length === 0) return;
   const way = circleOf(rows, owner.builtIns, row.key);
-  if (way !== undefined) throw cycle(way, `at this ${placeNoun(owner)}`);
+  if (way !== undefined) throw cycle(way, `at this ${ownerNoun(owner)}`);
 }
 
 /** Fails with VARIABLE_CYCLE if one of the written variables now refers back to itself. */
 export function assertNoCycles(keys: ReadonlySet<string>, rows: readonly VariableRow[], owner: VariableOwner): void {
   const way = circlesOf(rows, owner.builtIns).find((circle) => circle.some((key) => keys.has(key)));
-  if (way !== undefined) throw cycle(way, `at this ${placeNoun(owner)}`);
+  if (way !== undefined) throw cycle(way, `at this ${ownerNoun(owner)}`);
 }

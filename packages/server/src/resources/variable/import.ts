@@ -11,7 +11,7 @@ import {
   type OwnerReference,
   type ServiceOwnerReference,
   type VariableOwner,
-  type VariableRoom,
+  type VariableContext,
 } from './owner.ts';
 import { createOverride } from './relation.ts';
 import { level, type VariableRow } from './row.ts';
@@ -30,15 +30,15 @@ type Item = ImportRequest['vars'][number];
  * - Secrets stay unchanged by variables of the list, and variables by secrets.
  */
 export function importVariables(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   reference: ServiceOwnerReference,
   request: ImportRequest,
 ): Promise<Import> {
-  const { deps } = room;
+  const { deps } = context;
   checkItems(request.vars, reference, deps.config.variablePrefix);
   return deps.database.transaction(async (tx) => {
-    const locations = await lockedOwners(room, tx, caller, {
+    const locations = await lockedOwners(context, tx, caller, {
       reference,
       scopes: new Set(request.vars.map(({ scope }) => scope)),
     });
@@ -114,17 +114,17 @@ interface HeldOwners {
 
 /** Returns the service and, if the list names them, its environment and project. All of them are locked. */
 async function lockedOwners(
-  room: VariableRoom,
+  context: VariableContext,
   tx: Queryable,
   caller: Caller,
   { reference, scopes }: { readonly reference: ServiceOwnerReference; readonly scopes: ReadonlySet<VariableScope> },
 ): Promise<HeldOwners> {
-  const service = await lockOwner(room, tx, caller, reference);
+  const service = await lockOwner(context, tx, caller, reference);
   const { projectId, environmentId } = service;
   const wide: OwnerReference[] = [];
   if (scopes.has('PROJECT')) wide.push({ scope: 'PROJECT', id: projectId });
   if (scopes.has('ENVIRONMENT') && environmentId !== null) wide.push({ scope: 'ENVIRONMENT', id: environmentId });
   const held = new Map<VariableScope, VariableOwner>();
-  for (const one of wide) held.set(one.scope, await lockOwner(room, tx, caller, one));
+  for (const one of wide) held.set(one.scope, await lockOwner(context, tx, caller, one));
   return { service, of: (scope) => held.get(scope) ?? service };
 }

@@ -54,7 +54,7 @@ export interface ServiceOwners {
 export type VariableDeps = Needs<'database' | 'engine' | 'vault', 'clusterSettings' | 'gatewayDomain' | 'variablePrefix'>;
 
 /** The parameters of the operations on variables. */
-export interface VariableRoom {
+export interface VariableContext {
   readonly deps: VariableDeps;
   readonly services: ServiceOwners;
 }
@@ -75,13 +75,13 @@ type Purpose = 'list' | 'create';
  * NOT_FOUND, or with FORBIDDEN for a custom role that sees the owner but may not change it.
  */
 export async function readOwner(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   reference: OwnerReference,
   purpose: Purpose = 'list',
 ): Promise<VariableOwner> {
-  const owner = await findPlace(room, caller, reference);
-  checkPlace(caller, owner, purpose);
+  const owner = await findOwner(context, caller, reference);
+  checkRights(caller, owner, purpose);
   return owner;
 }
 
@@ -90,17 +90,17 @@ export async function readOwner(
  * BEING_DELETED.
  */
 export async function lockOwner(
-  room: VariableRoom,
+  context: VariableContext,
   tx: Queryable,
   caller: Caller,
   reference: OwnerReference,
 ): Promise<VariableOwner> {
-  const owner = await findAndHoldPlace(room, tx, caller, reference);
-  checkPlace(caller, owner, 'create');
+  const owner = await findAndLockOwner(context, tx, caller, reference);
+  checkRights(caller, owner, 'create');
   return owner;
 }
 
-function checkPlace(caller: Caller, owner: VariableOwner, purpose: Purpose): void {
+function checkRights(caller: Caller, owner: VariableOwner, purpose: Purpose): void {
   const { projectId, mode } = owner;
   checkNamed(caller, operationAt(owner)[purpose], { projectId, mode, clusterId: null });
 }
@@ -111,25 +111,25 @@ function operationAt({ environmentId, service }: VariableOwner): Readonly<Record
   return environmentId === null ? variableScopesOfPaths.PROJECT.variables : variableScopesOfPaths.ENVIRONMENT.variables;
 }
 
-async function findPlace(
-  { deps, services }: VariableRoom,
+async function findOwner(
+  { deps, services }: VariableContext,
   caller: Caller,
   { scope, id }: OwnerReference,
 ): Promise<VariableOwner> {
   const db = deps.database;
   if (isServiceScope(scope)) return services.read(db, caller, { scope, id });
-  if (scope === 'PROJECT') return projectPlace(deps, id, await db.maybe(readProjectFacts, [id, caller.organizationId]));
+  if (scope === 'PROJECT') return projectOwner(deps, id, await db.maybe(readProjectFacts, [id, caller.organizationId]));
   return environmentFacts(deps, db, caller, id);
 }
 
-async function findAndHoldPlace(
-  { deps, services }: VariableRoom,
+async function findAndLockOwner(
+  { deps, services }: VariableContext,
   tx: Queryable,
   caller: Caller,
   { scope, id }: OwnerReference,
 ): Promise<VariableOwner> {
   if (isServiceScope(scope)) return services.hold(tx, caller, { scope, id });
-  if (scope === 'PROJECT') return projectPlace(deps, id, await tx.maybe(holdProjectFacts, [id, caller.organizationId]));
+  if (scope === 'PROJECT') return projectOwner(deps, id, await tx.maybe(holdProjectFacts, [id, caller.organizationId]));
   await openEnvironment(tx, caller, id, 'change');
   return environmentFacts(deps, tx, caller, id);
 }
@@ -142,7 +142,7 @@ function isServiceScope(scope: OwnerReference['scope']): scope is ServiceScope {
 // Processes receive the id.
 const projectIdInList = '||Q_PRJ_ID||';
 
-function projectPlace(
+function projectOwner(
   { config }: Needs<never, 'variablePrefix'>,
   id: string,
   row: { readonly organization_id: string; readonly created_at: string } | undefined,

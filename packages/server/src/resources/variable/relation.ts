@@ -10,7 +10,7 @@ import {
   isBuiltInOfSort,
   isOfSort,
   notEditable,
-  placeNoun,
+  ownerNoun,
   sortNoun,
   rowsOf,
   type IsSecret,
@@ -107,7 +107,7 @@ function assertOverridable(row: VariableRow, owner: VariableOwner, { scopePath =
   if (isOwnedBy(row, owner)) {
     throw invalid(
       scopePath,
-      `${row.key} is defined at this ${placeNoun(owner)} itself; edit it, or override it at a narrower scope`,
+      `${row.key} is defined at this ${ownerNoun(owner)} itself; edit it, or override it at a narrower scope`,
     );
   }
   if (row.type === 'OVERRIDE') {
@@ -137,7 +137,7 @@ async function findTarget({ tx, owner }: VariableChange, rows: readonly Variable
   if (isBelow && owner.service === null) {
     throw invalid(
       scopePath ?? '',
-      `must not be wider than where ${found.key} is defined: this ${placeNoun(owner)} does not see it`,
+      `must not be wider than where ${found.key} is defined: this ${ownerNoun(owner)} does not see it`,
     );
   }
   if (scopePath === undefined) throw notFound(sortNoun(isSecret));

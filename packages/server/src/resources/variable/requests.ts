@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/caller.ts';
 import { invalid, invalidReference, notFound } from '../shared/problems.ts';
 import type { BuiltIn } from './builtin.ts';
 import { importVariables, type Import, type ImportRequest } from './import.ts';
-import { lockOwner, ownerReference, readOwner, type OwnerReference, type VariableOwner, type VariableRoom } from './owner.ts';
+import { lockOwner, ownerReference, readOwner, type OwnerReference, type VariableOwner, type VariableContext } from './owner.ts';
 import {
   anyBuiltInRecord,
   anyRecord,
@@ -43,35 +43,35 @@ const anySort = { toRecord: ({ row, rows }: Stored, owner: VariableOwner): AnyRe
 
 /** Returns all variables that an owner sees, oldest first, with built-in variables. Fails with NOT_FOUND. */
 export async function listVariables(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   reference: OwnerReference,
 ): Promise<{ results: VariableRecord[] }> {
-  const owner = await readOwner(room, caller, reference);
-  const rows = await visibleAt(room.deps.database, owner);
+  const owner = await readOwner(context, caller, reference);
+  const rows = await visibleAt(context.deps.database, owner);
   const stored = rows.filter((row) => !row.is_secret).map((row) => variableRecord(row, owner, rows));
   return { results: oldestFirst([...builtInsOf(owner, false).map(builtInRecord), ...stored]) };
 }
 
 export async function listSecrets(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   reference: OwnerReference,
 ): Promise<{ results: SecretRecord[] }> {
-  const owner = await readOwner(room, caller, reference);
-  const rows = await visibleAt(room.deps.database, owner);
+  const owner = await readOwner(context, caller, reference);
+  const rows = await visibleAt(context.deps.database, owner);
   const stored = rows.filter((row) => row.is_secret).map((row) => secretRecord(row, owner, rows));
   return { results: oldestFirst([...builtInsOf(owner, true).map(builtInSecretRecord), ...stored]) };
 }
 
 /** Returns variables, secrets or both in one list. Fails with NOT_FOUND or VALIDATION_FAILED. */
 export async function listAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   query: Query<Operations['listVariables']>,
 ): Promise<{ results: AnyRecord[] }> {
-  const owner = await readOwner(room, caller, referenceOf('scope', query.scope, query.parent_id));
-  const rows = await visibleAt(room.deps.database, owner);
+  const owner = await readOwner(context, caller, referenceOf('scope', query.scope, query.parent_id));
+  const rows = await visibleAt(context.deps.database, owner);
   const wanted = query.is_secret ?? null;
   const stored = rows.filter((row) => wanted === null || row.is_secret === wanted).map((row) => anyRecord(row, owner, rows));
   return { results: oldestFirst([...builtInsOf(owner, wanted ?? undefined).map(anyBuiltInRecord), ...stored]) };
@@ -98,7 +98,7 @@ interface Change<Record> {
  * of `write`.
  */
 export function change<Record>(
-  { deps, services }: VariableRoom,
+  { deps, services }: VariableContext,
   caller: Caller,
   { reference, sort, path }: Change<Record>,
   write: (change: VariableChange) => Promise<Stored>,
@@ -111,89 +111,91 @@ export function change<Record>(
 }
 
 export async function remove(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   reference: OwnerReference,
   variable: { readonly id: string; readonly isSecret: IsSecret },
 ): Promise<undefined> {
-  await removeVariable({ tx: room.deps.database, owner: await readOwner(room, caller, reference, 'create') }, variable);
+  await removeVariable({ tx: context.deps.database, owner: await readOwner(context, caller, reference, 'create') }, variable);
 }
 
 /** Creates a variable or secret. Fails with INVALID_REFERENCE if the body names no owner of the caller. */
 export async function createAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   body: Body<Operations['createVariable']>,
 ): Promise<AnyRecord> {
   const reference = referenceOf('variable_scope', body.variable_scope, body.variable_parent_id);
-  return change(room, caller, { reference, sort: anySort, path: 'variable_parent_id' }, (change) =>
+  return change(context, caller, { reference, sort: anySort, path: 'variable_parent_id' }, (change) =>
     createVariable(change, body.is_secret, body),
   );
 }
 
 export async function editAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   id: string,
   body: Body<Operations['editVariable']>,
 ): Promise<AnyRecord> {
-  const reference = standsAtReference(await find(room, caller, id));
+  const reference = standsAtReference(await find(context, caller, id));
   const { key, value, description, enable_interpolation_in_file } = body;
   // This operation does not change the path.
   const request = { key, value, description, enable_interpolation_in_file };
-  return change(room, caller, { reference, sort: anySort }, (change) =>
+  return change(context, caller, { reference, sort: anySort }, (change) =>
     editVariable(change, { id, isSecret: undefined }, request),
   );
 }
 
-export async function removeAny(room: VariableRoom, caller: Caller, id: string): Promise<undefined> {
-  return remove(room, caller, standsAtReference(await find(room, caller, id)), { id, isSecret: undefined });
+export async function removeAny(context: VariableContext, caller: Caller, id: string): Promise<undefined> {
+  return remove(context, caller, standsAtReference(await find(context, caller, id)), { id, isSecret: undefined });
 }
 
 export async function aliasAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   id: string,
   body: Body<Operations['createVariableAlias']>,
 ): Promise<AnyRecord> {
   const choice = { id, isSecret: undefined, scopePath: 'alias_scope' };
   const reference = referenceOf('alias_scope', body.alias_scope, body.alias_parent_id);
-  return relateAny(room, caller, { id, path: 'alias_parent_id', reference }, (change) => createAlias(change, choice, body));
+  return relateAny(context, caller, { id, path: 'alias_parent_id', reference }, (change) => createAlias(change, choice, body));
 }
 
 export async function overrideAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   id: string,
   body: Body<Operations['createVariableOverride']>,
 ): Promise<AnyRecord> {
   const choice = { id, isSecret: undefined, scopePath: 'override_scope' };
   const reference = referenceOf('override_scope', body.override_scope, body.override_parent_id);
-  return relateAny(room, caller, { id, path: 'override_parent_id', reference }, (change) => createOverride(change, choice, body));
+  return relateAny(context, caller, { id, path: 'override_parent_id', reference }, (change) =>
+    createOverride(change, choice, body),
+  );
 }
 
 async function relateAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   { id, path, reference }: { readonly id: string; readonly path: string; readonly reference: OwnerReference },
   write: (change: VariableChange) => Promise<Stored>,
 ): Promise<AnyRecord> {
   // Built-in variables have no row: only the owner has them.
-  const isStored = (await room.deps.database.maybe(findVariable, [id, caller.organizationId])) !== undefined;
-  return change(room, caller, { reference, sort: anySort, path: isStored ? path : undefined }, write);
+  const isStored = (await context.deps.database.maybe(findVariable, [id, caller.organizationId])) !== undefined;
+  return change(context, caller, { reference, sort: anySort, path: isStored ? path : undefined }, write);
 }
 
 /** Imports variables into the service that the query names. Fails with NOT_FOUND. */
 export function importAny(
-  room: VariableRoom,
+  context: VariableContext,
   caller: Caller,
   { service_id, service_type }: Query<Operations['importEnvironmentVariables']>,
   body: ImportRequest,
 ): Promise<Import> {
-  return importVariables(room, caller, { scope: service_type, id: service_id.toLowerCase() }, body);
+  return importVariables(context, caller, { scope: service_type, id: service_id.toLowerCase() }, body);
 }
 
-async function find({ deps }: VariableRoom, caller: Caller, id: string): Promise<FoundVariable> {
+async function find({ deps }: VariableContext, caller: Caller, id: string): Promise<FoundVariable> {
   const found = await deps.database.maybe(findVariable, [id, caller.organizationId]);
   if (found === undefined) throw notFound('variable');
   return found;
@@ -215,16 +217,16 @@ function referenceOf(path: string, scope: VariableScope, id: string): OwnerRefer
   );
 }
 
-async function inBody<Place>(path: string, { scope }: OwnerReference, held: Promise<Place>): Promise<Place> {
+async function inBody<Owner>(path: string, { scope }: OwnerReference, held: Promise<Owner>): Promise<Owner> {
   try {
     return await held;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'NOT_FOUND') throw error;
     const article = scope === 'ENVIRONMENT' ? 'an' : 'a';
-    throw invalidReference(path, `is not the id of ${article} ${placeNounOf(scope)} that the token may see`);
+    throw invalidReference(path, `is not the id of ${article} ${ownerNounOf(scope)} that the token may see`);
   }
 }
 
-function placeNounOf(scope: OwnerReference['scope']): string {
+function ownerNounOf(scope: OwnerReference['scope']): string {
   return scope === 'PROJECT' || scope === 'ENVIRONMENT' ? scope.toLowerCase() : `service of type ${scope}`;
 }

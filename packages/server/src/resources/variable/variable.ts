@@ -13,7 +13,7 @@ import {
   keyTaken,
   notEditable,
   parentValues,
-  placeNoun,
+  ownerNoun,
   rowsOf,
   sortNoun,
   visibleAt,
@@ -148,7 +148,7 @@ export async function insert(
   );
   if (written === undefined) {
     throw keyTaken(
-      `${fields.key} exists already at this ${placeNoun(owner)} as an alias, an override or of the other kind (variable, secret)`,
+      `${fields.key} exists already at this ${ownerNoun(owner)} as an alias, an override or of the other kind (variable, secret)`,
     );
   }
   const [, , project_id, environment_id, service_id] = parentValues(written.id, owner);
@@ -204,7 +204,7 @@ function ownRow({ rows, owner }: View, id: string, isSecret: IsSecret): Variable
     throw notEditable(`${builtIn.key} is a built-in variable: its value is computed`);
   }
   if (row === undefined) throw notFound(sortNoun(isSecret));
-  throw notEditable(`${row.key} belongs to the ${levelNouns[level(row)]} and cannot be changed from this ${placeNoun(owner)}`);
+  throw notEditable(`${row.key} belongs to the ${levelNouns[level(row)]} and cannot be changed from this ${ownerNoun(owner)}`);
 }
 
 /** Returns whether the type of the row depends on its target instead of its path. */

@@ -50,7 +50,7 @@ export const helm = defineKind({
   type: kinds.HELM.type,
   stageName: 'CONTAINER DEFAULT',
   hostPrefix: 'helm',
-  places: { docker: 'source.', image: '' },
+  requestPrefixes: { docker: 'source.', image: '' },
   oldHistory: (view) => ({ commit: toCommit(view.commit, view.createdAt) }),
   create: newHelm,
   edit: editedHelm,

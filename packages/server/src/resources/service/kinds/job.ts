@@ -72,7 +72,7 @@ export const job = defineKind({
   type: kinds.JOB.type,
   stageName: 'JOB DEFAULT',
   hostPrefix: 'job',
-  places: locations,
+  requestPrefixes: locations,
   create: newJob,
   edit: editedJob,
   record: toJobRecord,

@@ -31,7 +31,7 @@ export interface ServiceKind {
   /** Returns the members of a release that only this kind has, if any. */
   release?(row: SourceRow): Partial<ReleaseConfig>;
   /** Prefixes of the request members for repository and image, if these are nested. Used for the paths of problems. */
-  readonly places?: { readonly docker: string; readonly image: string };
+  readonly requestPrefixes?: { readonly docker: string; readonly image: string };
   /** True if an edit depends on whether the service is installed. */
   readonly mindsInstalled?: boolean;
   /**
@@ -97,7 +97,7 @@ interface TypedKind<Spec extends ServiceSpec, Create, Edit, Deploy> {
   oldHistory?(view: HistoryServiceView): object;
   choice(request: Deploy, query?: Readonly<Record<string, unknown>>): DeploySource;
   release?(row: SourceRow<Spec>): Partial<ReleaseConfig>;
-  readonly places?: { readonly docker: string; readonly image: string };
+  readonly requestPrefixes?: { readonly docker: string; readonly image: string };
   readonly mindsInstalled?: boolean;
   readonly sharesSecrets?: boolean;
   host?(id: string, spec: Spec): string;

@@ -46,7 +46,7 @@ export const terraform = defineKind({
   // Runs in the first stage, as the other services use the resources that it creates.
   stageName: 'DATABASE DEFAULT',
   hostPrefix: 'terraform',
-  places: { docker: 'terraform_files_source.', image: '' },
+  requestPrefixes: { docker: 'terraform_files_source.', image: '' },
   create: newTerraform,
   edit: editedTerraform,
   record: toTerraformRecord,

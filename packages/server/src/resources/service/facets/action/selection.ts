@@ -43,11 +43,11 @@ export async function composeSelected(
 ): Promise<RequestedService[]> {
   const locked = await lockStaying(deps, tx, environmentId, selected);
   refuseSkipped(locked, selected);
-  const wishes = new Map(selected.map(({ id, choice }) => [id, choice]));
+  const choices = new Map(selected.map(({ id, choice }) => [id, choice]));
   for (const one of selected) checkChoice(one, locked);
   const services: ServiceFacts[] = [];
   for (const facts of locked) {
-    const request = wishes.get(facts.id)?.edit;
+    const request = choices.get(facts.id)?.edit;
     services.push(request === undefined ? facts : (await editLocked(deps, tx, caller, { facts, request })).row);
   }
   const releases = await currentReleases(deps, tx, environmentId, services);
@@ -55,7 +55,7 @@ export async function composeSelected(
   for (const [index, facts] of services.entries()) {
     const release = releases[index];
     if (release === undefined) continue;
-    const { commitId = null, valuesCommitId, terraformAction } = wishes.get(facts.id) ?? {};
+    const { commitId = null, valuesCommitId, terraformAction } = choices.get(facts.id) ?? {};
     const config = runFor(await releasable(deps, tx, facts, release), terraformAction);
     requested.push(toRequestedService(facts, { config, commitId, ...(valuesCommitId !== undefined && { valuesCommitId }) }));
   }

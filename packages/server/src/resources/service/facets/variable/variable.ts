@@ -14,14 +14,14 @@ export function serviceOwners(deps: Needs<'engine', keyof ReleaseSettings>): Ser
     read: async (db, caller, { id, scope }) => {
       const facts = await db.maybe(readFacts, [id, scope, caller.organizationId]);
       if (facts === undefined) throw notFound('service');
-      return toPlace(deps, facts, scope);
+      return toOwner(deps, facts, scope);
     },
     hold: async (tx, caller, { id, scope }) =>
-      toPlace(deps, await lockService(deps, tx, caller, { id, type: scope, purpose: 'add' }), scope),
+      toOwner(deps, await lockService(deps, tx, caller, { id, type: scope, purpose: 'add' }), scope),
   };
 }
 
-function toPlace({ config }: Needs<never, keyof ReleaseSettings>, facts: ServiceFacts, type: ServiceScope): VariableOwner {
+function toOwner({ config }: Needs<never, keyof ReleaseSettings>, facts: ServiceFacts, type: ServiceScope): VariableOwner {
   return {
     organizationId: facts.organization_id,
     projectId: facts.project_id,

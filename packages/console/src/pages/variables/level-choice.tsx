@@ -1,26 +1,26 @@
 import type { ReactNode } from 'react';
 import { FormField } from '../../parts/form-field.tsx';
-import { places, type Place } from './draft.ts';
+import { levels, type Level } from './draft.ts';
 import { reachOf } from './origin.tsx';
 
-interface PlaceChoiceProps {
-  readonly place: Place;
-  readonly names: Readonly<Record<Place, string>>;
+interface LevelChoiceProps {
+  readonly level: Level;
+  readonly names: Readonly<Record<Level, string>>;
   readonly help?: string;
-  readonly onChange: (place: Place) => void;
+  readonly onChange: (level: Level) => void;
 }
 
 /** Asks for whom a variable counts. */
-export function PlaceChoice({ place, names, help, onChange }: PlaceChoiceProps): ReactNode {
+export function LevelChoice({ level, names, help, onChange }: LevelChoiceProps): ReactNode {
   return (
     <FormField label="For" help={help}>
       {(control) => (
         <select
           {...control}
-          value={place}
-          onChange={({ target }) => onChange(places.find((one) => one === target.value) ?? 'SERVICE')}
+          value={level}
+          onChange={({ target }) => onChange(levels.find((one) => one === target.value) ?? 'SERVICE')}
         >
-          {places.map((one) => (
+          {levels.map((one) => (
             <option key={one} value={one}>
               {reachOf(one, names)}
             </option>

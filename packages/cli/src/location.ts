@@ -5,13 +5,13 @@ import { CliError, misused } from './errors.ts';
 import { nearest } from './nearest.ts';
 
 /** Flags of commands that work in an environment. */
-export interface PlaceFlags extends ServerFlags {
+export interface LocationFlags extends ServerFlags {
   readonly project?: string;
   readonly environment?: string;
 }
 
 /** An environment with what contains it. */
-export interface Place {
+export interface Location {
   readonly organization: Named;
   readonly project: Named;
   readonly environment: Named;
@@ -25,11 +25,11 @@ export interface ServiceReference extends Named {
 
 /** A session in an environment. */
 export interface Site extends Session {
-  readonly place: Place;
+  readonly location: Location;
 }
 
-/** Returns the place in the form that people read: "acme / shop / production". */
-export function placeName({ organization, project, environment }: Place): string {
+/** Returns the location in the form that people read: "acme / shop / production". */
+export function locationName({ organization, project, environment }: Location): string {
   return [organization, project, environment].map(({ name }) => name).join(' / ');
 }
 
@@ -42,12 +42,12 @@ export async function organizationOf(cli: Cli, session: Session, flags: ServerFl
 }
 
 /** Opens the session and finds the environment: by flags, by variables, by the folder's link, or the only one. */
-export async function openSite(cli: Cli, flags: PlaceFlags): Promise<Site> {
+export async function openSite(cli: Cli, flags: LocationFlags): Promise<Site> {
   const session = await cli.session(flags);
-  return { ...session, place: await findPlace(cli, session, flags) };
+  return { ...session, location: await findLocation(cli, session, flags) };
 }
 
-async function findPlace(cli: Cli, session: Session, flags: PlaceFlags): Promise<Place> {
+async function findLocation(cli: Cli, session: Session, flags: LocationFlags): Promise<Location> {
   const { link, client } = session;
   const wantedProject = flags.project ?? cli.environment['DAVIT_PROJECT'];
   const wantedEnvironment = flags.environment ?? cli.environment['DAVIT_ENVIRONMENT'];
@@ -59,7 +59,7 @@ async function findPlace(cli: Cli, session: Session, flags: PlaceFlags): Promise
     client.call('listProject', { params }),
     client.call('listEnvironmentsByOrganizationId', { params }),
   ]);
-  const [projectName, environmentName] = splitPlace(wantedProject, wantedEnvironment);
+  const [projectName, environmentName] = splitLocation(wantedProject, wantedEnvironment);
   const wanted = projectName ?? (isLinked ? link.project.id : undefined);
   const project = wanted === undefined ? null : choose(projects.results, wanted, { noun: 'project', flag: '--project' });
   const names = new Map(projects.results.map(({ id, name }) => [id, name]));
@@ -72,23 +72,23 @@ async function findPlace(cli: Cli, session: Session, flags: PlaceFlags): Promise
 }
 
 /** Returns whether the flags or variables name the environment of the link, or nothing else. */
-export function leadsToLink(cli: Pick<Cli, 'environment'>, link: Place, flags: PlaceFlags): boolean {
+export function leadsToLink(cli: Pick<Cli, 'environment'>, link: Location, flags: LocationFlags): boolean {
   const { DAVIT_ORGANIZATION, DAVIT_PROJECT, DAVIT_ENVIRONMENT } = cli.environment;
-  const [project, environment] = splitPlace(flags.project ?? DAVIT_PROJECT, flags.environment ?? DAVIT_ENVIRONMENT);
+  const [project, environment] = splitLocation(flags.project ?? DAVIT_PROJECT, flags.environment ?? DAVIT_ENVIRONMENT);
   const organization = flags.organization ?? DAVIT_ORGANIZATION;
   const isOther = (record: Named, wanted: string | undefined): boolean => wanted !== undefined && !isNamed(record, wanted);
   return !(isOther(link.organization, organization) || isOther(link.project, project) || isOther(link.environment, environment));
 }
 
 /** An environment may be named with its project: `shop/production`. */
-export function splitPlace(project: string | undefined, environment: string | undefined): [string?, string?] {
+export function splitLocation(project: string | undefined, environment: string | undefined): [string?, string?] {
   const at = environment?.indexOf('/') ?? -1;
   if (environment === undefined || at === -1) return [project, environment];
   return [project ?? environment.slice(0, at), environment.slice(at + 1)];
 }
 
-export async function servicesOf({ client, place }: Site): Promise<readonly Service[]> {
-  const params = { environmentId: place.environment.id };
+export async function servicesOf({ client, location }: Site): Promise<readonly Service[]> {
+  const params = { environmentId: location.environment.id };
   return (await client.call('listServicesByEnvironmentId', { params })).results;
 }
 
@@ -96,7 +96,7 @@ export async function servicesOf({ client, place }: Site): Promise<readonly Serv
 export async function findServices(site: Site, names: readonly string[]): Promise<readonly ServiceReference[]> {
   const all = await servicesOf(site);
   return names.map((name) => {
-    const { id, name: full, service_type: type } = choose(all, name, { noun: 'service', flag: '--service' }, site.place);
+    const { id, name: full, service_type: type } = choose(all, name, { noun: 'service', flag: '--service' }, site.location);
     return { id, name: full, type };
   });
 }
@@ -107,15 +107,15 @@ export async function findService(cli: Cli, site: Site, name: string | undefined
   const linked = linkedService(site);
   if (wanted === undefined && linked !== null) return linked;
   const all = await servicesOf(site);
-  const { id, name: full, service_type: type } = choose(all, wanted, { noun: 'service', flag: '--service' }, site.place);
+  const { id, name: full, service_type: type } = choose(all, wanted, { noun: 'service', flag: '--service' }, site.location);
   return { id, name: full, type };
 }
 
 const types: readonly string[] = ['APPLICATION', 'CONTAINER', 'DATABASE', 'JOB', 'HELM', 'TERRAFORM'] satisfies ServiceType[];
 
 /** Returns the service that the folder is linked to, if it is in the environment of the command. */
-export function linkedService({ link, place }: Site): ServiceReference | null {
-  if (link === null || link.service === null || link.environment.id !== place.environment.id) return null;
+export function linkedService({ link, location }: Site): ServiceReference | null {
+  if (link === null || link.service === null || link.environment.id !== location.environment.id) return null;
   const { id, name, type } = link.service;
   return isType(type) ? { id, name, type } : null;
 }
@@ -134,9 +134,9 @@ export function choose<Item extends Named & { readonly title?: string }>(
   all: readonly Item[],
   wanted: string | undefined,
   { noun, flag }: Choice,
-  place?: Place,
+  location?: Location,
 ): Item {
-  const where = place === undefined ? '' : ` in ${placeName(place)}`;
+  const where = location === undefined ? '' : ` in ${locationName(location)}`;
   const titles = all.map((one) => one.title ?? one.name);
   const found = wanted === undefined ? all : all.filter((one) => isNamed(one, wanted));
   const [first] = found;

@@ -1,9 +1,9 @@
-import { command, placeAliases, placeFlags } from '../command.ts';
+import { command, locationAliases, locationFlags } from '../command.ts';
 import { changeConfig, type Link } from '../context/config.ts';
 import { misused } from '../errors.ts';
-import { findService, openSite, placeName, type PlaceFlags, type ServiceReference, type Site } from '../place.ts';
+import { findService, openSite, locationName, type LocationFlags, type ServiceReference, type Site } from '../location.ts';
 
-type LinkFlags = PlaceFlags & { readonly service?: string; readonly remove: boolean };
+type LinkFlags = LocationFlags & { readonly service?: string; readonly remove: boolean };
 
 export const link = command<LinkFlags>({
   brief: 'Link this folder to an environment or a service',
@@ -15,11 +15,11 @@ export const link = command<LinkFlags>({
     ['--remove', 'forget the link of this folder'],
   ],
   flags: {
-    ...placeFlags,
+    ...locationFlags,
     service: { kind: 'parsed', parse: (input: string) => input, optional: true, brief: 'To this service', placeholder: 'name' },
     remove: { kind: 'boolean', brief: 'Forget the link', default: false, withNegated: false },
   },
-  aliases: { ...placeAliases, s: 'service' },
+  aliases: { ...locationAliases, s: 'service' },
   run: async (cli, given) => {
     if (given.remove) {
       await changeConfig(cli.configFile, (config) => {
@@ -33,19 +33,19 @@ export const link = command<LinkFlags>({
     const service = given.service === undefined ? null : await findService(cli, site, given.service);
     const made = await linkFolder(cli, site, service);
     if (given.json) cli.out.json(made);
-    else cli.out.talk(`  This folder is ${placeName(site.place)}${service === null ? '' : ` / ${service.name}`}.`);
+    else cli.out.talk(`  This folder is ${locationName(site.location)}${service === null ? '' : ` / ${service.name}`}.`);
   },
 });
 
 /** Links the folder of the command. */
 export async function linkFolder(
   cli: { readonly configFile: string; readonly folder: string },
-  { name, place }: Site,
+  { name, location }: Site,
   service: ServiceReference | null,
 ): Promise<Link> {
   if (name === null)
     throw misused('A folder is linked to a context, not to DAVIT_SERVER and DAVIT_TOKEN.', 'davit login <server>');
-  const { organization, project, environment } = place;
+  const { organization, project, environment } = location;
   const named = ({ id, name: title }: { id: string; name: string }) => ({ id, name: title });
   const made: Link = {
     context: name,

@@ -5,7 +5,7 @@ import { environmentOf, organizations, projectOf } from '../data/queries.ts';
 const key = 'davit.organization';
 
 /** Which organization and environment the address names. */
-export interface Place {
+export interface PageLocation {
   readonly organizationId: string | null;
   readonly organizationName: string;
   readonly environmentId: string | null;
@@ -14,8 +14,8 @@ export interface Place {
   readonly isOverview: boolean;
 }
 
-/** Returns the place of the page. Pages without a place of their own show the organization that was last looked at. */
-export function usePlace(): Place {
+/** Returns the location of the page. Pages without a location of their own show the organization that was last looked at. */
+export function usePageLocation(): PageLocation {
   const { organizationId, environmentId, projectId } = useParams({ strict: false });
   const { pathname } = useLocation();
   const environment = useQuery({ ...environmentOf(environmentId ?? ''), enabled: environmentId !== undefined }).data;
