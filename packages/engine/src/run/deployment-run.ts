@@ -19,7 +19,7 @@ import { redactorOrBlind } from '../shared/readable.ts';
 import { takeBack } from './undo.ts';
 import { DeploymentEnd, shownFailure } from './deployment-end.ts';
 import { isFailed, positionOf, prepareTasks, valuesToHide, type TaskState } from './prepare.ts';
-import { isAwaited, isOnlyForward, stepBehind } from './progress.ts';
+import { beginsAtOnce, isAwaited, isOnlyForward, stepBehind } from './progress.ts';
 
 export interface DeploymentRunInput {
   readonly parts: EngineParts;
@@ -244,7 +244,8 @@ export class DeploymentRun {
 
   async #runSteps(member: TaskState, names: readonly StepName[], cancel: AbortSignal): Promise<void> {
     const { parts, deployment, abandon } = this.#input;
-    for (const name of names) {
+    let following: StepName | null = null;
+    for (const [index, name] of names.entries()) {
       const position = positionOf(member.plan, name);
       if (member.done.has(name)) continue;
       const isRepeated = member.begun.has(name);
@@ -258,6 +259,11 @@ export class DeploymentRun {
         step: parts.kinds.step(name),
         position,
         isRepeated,
+        isBegun: following === name,
+        next: (ended) => {
+          following = beginsAtOnce(parts.kinds, member, names.slice(index + 1), ended);
+          return following === null ? null : positionOf(member.plan, following);
+        },
         abandon,
         cancel,
         force: this.#input.force,

@@ -19,6 +19,8 @@ export interface StepEnd {
   readonly output?: object;
   /** Lines of the log as JSON, see `DeploymentLog.take`. */
   readonly lines?: string;
+  /** Position of the step that begins at once, with the same write; null or left out: none does. */
+  readonly next?: number | null;
 }
 
 const noLines = '[]';
@@ -74,7 +76,7 @@ export class Journal {
 
   endStep(end: StepEnd): Promise<void> {
     const output = end.output === undefined ? null : JSON.stringify(end.output);
-    return this.write(store.endStep, [end.serviceId, end.position, end.status, output, end.lines ?? noLines]);
+    return this.write(store.endStep, [end.serviceId, end.position, end.status, output, end.lines ?? noLines, end.next ?? null]);
   }
 
   insertSteps(steps: readonly { service_id: string; position: number; name: StepName; metric: string }[]): Promise<void> {

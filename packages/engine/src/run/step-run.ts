@@ -29,6 +29,10 @@ export interface StepRunInput {
   readonly position: number;
   /** Whether an earlier run of the deployment had begun the step. */
   readonly isRepeated: boolean;
+  /** Whether the end of the former step has recorded that this one begins. */
+  readonly isBegun: boolean;
+  /** Returns the position of the step that begins once this one is done; null if none does at once. */
+  readonly next: (skipped: readonly StepName[]) => number | null;
   /** Aborts everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;
   /** Aborts when the user cancels or another build of the stage fails. */
@@ -53,8 +57,12 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   const count = (outcome: StepOutcome): void =>
     counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
-  if (isCanceled()) throw new Canceled();
-  await journal.beginStep(task.serviceId, input.position);
+  const at = { serviceId: task.serviceId, position: input.position };
+  if (isCanceled()) {
+    if (input.isBegun) await journal.endStep({ ...at, status: 'CANCELED' });
+    throw new Canceled();
+  }
+  if (!input.isBegun) await journal.beginStep(task.serviceId, input.position);
   if (input.isRepeated) counts.stepRepeated(step.name, 'RESUME');
   await crashPoint(`${step.name}:before`);
   let output: StepOutput;
@@ -69,21 +77,16 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
       throw error;
     }
     const status = canceled ? 'CANCELED' : 'FAILED';
-    await journal.endStep({ serviceId: task.serviceId, position: input.position, status, lines: await log.take() });
+    await journal.endStep({ ...at, status, lines: await log.take() });
     throw canceled ? new Canceled() : error;
   }
   task.outputs.set(step.name, output);
   count('DONE');
   await crashPoint(`${step.name}:after`);
-  await journal.endStep({
-    serviceId: task.serviceId,
-    position: input.position,
-    status: 'DONE',
-    output,
-    lines: await log.take(),
-  });
+  const skipped = output.skip ?? [];
+  await journal.endStep({ ...at, status: 'DONE', output, lines: await log.take(), next: input.next(skipped) });
   await crashPoint(`${step.name}:recorded`);
-  return output.skip ?? [];
+  return skipped;
 }
 
 /** Returns the signal that interrupts the step besides its deadline; null if the user cannot interrupt the step. */

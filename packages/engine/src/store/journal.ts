@@ -236,10 +236,16 @@ export const beginStep = statement(
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
 
-/** Ends a step and stores the last lines of its log. Parameter 7: the lines. */
+/**
+ * Ends a step, stores the last lines of its log, and begins the step that follows at once. Parameter 7: the lines; 8:
+ * the position of the step that begins, null if none does.
+ */
 export const endStep = statement(
   'end_step',
-  `with line as (${insertLines('$7', fenced)})
+  `with line as (${insertLines('$7', fenced)}),
+   begun as (
+     update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
+      where deployment_id = $1 and service_id = $3 and position = $8 and ${fenced})
    update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );
