@@ -1,18 +1,20 @@
-import { isAppError, pause } from '@davit/base';
-import type { StreamControlData } from '@davit/contract';
+import { isAppError } from '@davit/base';
 import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
 import type { Admitted, Stream } from '../../http/call.ts';
-import type { Boundary, StreamHub } from './hub.ts';
+import { done, stopping, tooSlow, type End } from './ends.ts';
+import type { Batch, Boundary, StreamHub } from './hub.ts';
 import { presentState, wire, type LogScope } from './message.ts';
 import { encodePosition, type Position } from './position.ts';
 import type { Page, ReaderDeps, StreamReader, SentEvent } from './reader.ts';
+import { keyOf, type SharedPages } from './shared-pages.ts';
 import type { EventRow } from './store.ts';
-import { changesEnvironment, concerns, tellsEnvironments, type Watch } from './watch.ts';
+import { concerns, readsAll, type Watch } from './watch.ts';
 
 export interface SubscriptionParts {
   readonly hub: StreamHub;
   readonly reader: StreamReader;
+  readonly pages: SharedPages;
   readonly deps: ReaderDeps;
   readonly heartbeatMilliseconds: number;
   readonly patienceMilliseconds: number;
@@ -26,8 +28,6 @@ export interface SubscriptionRequest {
   readonly position: Position | null;
   readonly admit: () => Promise<Admitted>;
 }
-
-type End = StreamControlData['END'];
 
 interface Writer {
   add(one: SentEvent): Promise<boolean>;
@@ -48,18 +48,6 @@ const longestTimer = 2_147_483_647;
 const revoked: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'TOKEN_EXPIRED', 'FORBIDDEN', 'NOT_FOUND']);
 const finished: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'WITHDRAWN']);
 
-const stopping: End = {
-  code: 'SERVER_STOPPING',
-  message: 'This server is stopping. Reconnect with the last id.',
-  resume: true,
-};
-const tooSlow: End = {
-  code: 'TOO_SLOW',
-  message: 'The client read nothing for too long. Reconnect with the last id, and request fewer events.',
-  resume: true,
-};
-const done: End = { code: 'DONE', message: 'The deployment has ended; no more events follow.', resume: false };
-
 /**
  * One stream, which sends events at the pace of its client. It holds at most one page and the text being written,
  * however slow the client is. It keeps its place as a position, and reads from the database itself when the hub no
@@ -71,6 +59,8 @@ export class Subscription implements Stream {
   readonly #parts: SubscriptionParts;
   readonly #requested: SubscriptionRequest;
   readonly #onClosed: () => void;
+  /** See `keyOf`. */
+  readonly #key: string | null;
   #caller: Caller;
   /**
    * State of a deployment's stream. `ending`: the deployment has ended, and the stream ends when there are no more
@@ -93,6 +83,7 @@ export class Subscription implements Stream {
     this.#parts = parts;
     this.#requested = requested;
     this.#caller = requested.caller;
+    this.#key = keyOf(requested.watch);
     this.#onClosed = onClosed;
     this.patienceMilliseconds = parts.patienceMilliseconds;
   }
@@ -225,6 +216,8 @@ export class Subscription implements Stream {
     const page = await this.#nextPage();
     if (page === 'head') return this.#onHead(outlet);
     if (page === null) return this.#reset(outlet);
+    if (page.batch !== undefined && this.#key !== null && readsAll(this.#caller))
+      return this.#tellShared(outlet, page, { batch: page.batch, key: this.#key });
     await this.#tellPage(outlet, page);
   }
 
@@ -238,7 +231,7 @@ export class Subscription implements Stream {
     if (batch === 'head') return 'head';
     if (batch !== undefined) {
       const { from, to, events } = batch;
-      return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to };
+      return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to, batch };
     }
     // The hub no longer keeps the events after this boundary. The stream reads them itself and rejoins the hub at its
     // head.
@@ -248,6 +241,14 @@ export class Subscription implements Stream {
     if (head === undefined) return null;
     const page = await reader.page(watch, this.#position, head.snapshot);
     return page === null ? null : { ...page, to: head };
+  }
+
+  /** Sends a whole page as the text that all streams with the same key share. */
+  async #tellShared(outlet: Outlet, page: Page, { batch, key }: { batch: Batch; key: string }): Promise<void> {
+    const text = await this.#parts.pages.text(batch, this.#requested.watch, key);
+    if (text === null) return this.#tellPage(outlet, page);
+    if (text.length > 0 && !(await this.#write(outlet, text, () => readsAll(this.#caller)))) return;
+    if (!this.#isOver(outlet)) this.#passed(page);
   }
 
   async #tellPage(outlet: Outlet, page: Page): Promise<void> {
@@ -305,7 +306,7 @@ export class Subscription implements Stream {
    * Writes a text, after checking rights that may have changed. Returns false, and writes nothing, if they do not
    * suffice.
    */
-  async #write(outlet: Outlet, text: string, mayRead: () => boolean = () => true): Promise<boolean> {
+  async #write(outlet: Outlet, text: string | Buffer, mayRead: () => boolean = () => true): Promise<boolean> {
     await this.#admit();
     if (!mayRead()) return false;
     await outlet.write(text);
@@ -329,14 +330,9 @@ export class Subscription implements Stream {
 
   /** Returns false if the caller may no longer read all of the page. */
   async #tellEnvironments(outlet: Outlet, { rows, page: { to }, mayRead }: ChosenRows): Promise<boolean> {
-    if (!tellsEnvironments(this.#requested.watch)) return true;
-    const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
     const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
-    for (const { environment_id, project_id } of changed.values()) {
-      const words = await this.#parts.reader.environmentWords(environment_id, moment);
-      const data = { at: new Date().toISOString(), project_id, environment_id, ...words };
-      if (!(await this.#write(outlet, wire({ event: 'ENVIRONMENT_STATE', data }), mayRead))) return false;
-    }
+    for await (const text of this.#parts.reader.environmentTexts(this.#requested.watch, rows, moment))
+      if (!(await this.#write(outlet, text, mayRead))) return false;
     return true;
   }
 
@@ -398,9 +394,14 @@ export class Subscription implements Stream {
   /** Waits for new events, at most for the given time. */
   async #rest(milliseconds: number): Promise<void> {
     if (!this.#isAwake) {
-      const woken = new AbortController();
-      this.#wake = () => woken.abort();
-      await pause(milliseconds, woken.signal);
+      // With many streams, an abort signal for each rest costs more than what is sent after it.
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(milliseconds, longestTimer));
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
       this.#wake = () => undefined;
     }
     this.#isAwake = false;
