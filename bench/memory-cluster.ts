@@ -68,6 +68,22 @@ export class MemoryCluster {
     return new MemoryCluster(location, { fake, server, make, sql, statements });
   }
 
+  get port(): number {
+    return Number(new URL(this.#server.baseUrl).port);
+  }
+
+  /** Creates an organization with so many tokens that may read. */
+  async organization(readers: number): Promise<{ readonly id: string; readonly tokens: readonly string[] }> {
+    const { id } = await this.#server.organization();
+    const tokens: string[] = [];
+    for (let index = 0; index < readers; index += 1) {
+      const body = { name: `reader ${index}`, scope: 'READ' as const };
+      const made = await this.#server.client().call('createOrganizationApiToken', { params: { organizationId: id }, body });
+      tokens.push(made.token);
+    }
+    return { id, tokens };
+  }
+
   async start(): Promise<void> {
     await this.#engine.start();
     this.#isStarted = true;
@@ -176,9 +192,9 @@ function counting(database: Database, counts: Map<string, number>): Database {
 export type Environment = ReturnType<typeof makeEnvironment>;
 
 /** Returns an environment with services that are built and have one public port each. */
-export function makeEnvironment(services = 1) {
+export function makeEnvironment(services = 1, organizationId: string = randomUUID()) {
   const environment = {
-    organizationId: randomUUID(),
+    organizationId,
     projectId: randomUUID(),
     environmentId: randomUUID(),
     clusterId: randomUUID(),

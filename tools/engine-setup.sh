@@ -45,6 +45,7 @@ case ${1:-} in
     want named bind9
     want chromium chromium
     want promtool prometheus
+    want mmdebstrap mmdebstrap
     ;;
   *) echo "usage: $0 run|test" >&2; exit 2 ;;
 esac

@@ -10,7 +10,7 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 // - `*.kubernetes.test.ts` needs a cluster: `npm run test:kubernetes`. Two files run at a time, then the files that
 //   need the cluster for themselves. Without a cluster they are skipped.
 // - `*.crash.test.ts` is the whole crash matrix: `npm run test:crash`.
-// - `*.nightly.test.ts` needs PostgreSQL too and takes long: `npm run test:nightly`.
+// - `*.nightly.test.ts` needs PostgreSQL too, some a container engine, and takes long: `npm run test:nightly`.
 const exclude = ['**/node_modules/**', '.davit/**'];
 // `expect.poll` may wait for an event that happens once a second, on a machine under heavy load.
 const expect = { poll: { timeout: 20_000 } };
@@ -84,11 +84,11 @@ export const projects: TestProjectInlineConfiguration[] = [
     test: {
       name: 'nightly',
       expect,
-      include: ['packages/*/src/**/*.nightly.test.ts'],
+      include: ['packages/*/src/**/*.nightly.test.ts', 'e2e/**/*.nightly.test.ts'],
       exclude,
       testTimeout: 1_800_000,
       hookTimeout: 60_000,
-      globalSetup: ['packages/testkit/src/global-database.ts'],
+      globalSetup: ['packages/testkit/src/global-database.ts', 'packages/testkit/src/global-engines.ts'],
     },
   },
   {

@@ -45,31 +45,31 @@ const check: Part = { name: 'check', run: runCheck };
 const unit = vitest('unit', ['--project', 'unit']);
 const db = vitest('db', ['--project', 'db']);
 const slow = vitest('slow', ['--project', 'slow']);
-/** Parts in the order in which they run; those of one list run side by side. */
-const plans: Readonly<Record<string, () => readonly (readonly Part[])[]>> = {
-  all: () => [[check], [unit], [db], [slow, ...engines('ONCE'), onCluster]],
-  quick: () => [[check], [unit], [db]],
-  changed: () => [[check], [vitest('changed', ['--project', 'unit', '--project', 'db', '--changed', '--passWithNoTests'])]],
-  check: () => [[check]],
-  unit: () => [[unit]],
-  db: () => [[db], [slow]],
+/** Parts that run one after the other. */
+type Lane = readonly Part[];
+/** Stages in the order in which they run; the lanes of a stage run side by side. */
+const plans: Readonly<Record<string, () => readonly (readonly Lane[])[]>> = {
+  // Tests on engines wait more than they compute, and take as long as all other tests together.
+  all: () => [[[check]], [[unit, db, slow, onCluster], ...engines('ONCE')]],
+  quick: () => [[[check, unit, db]]],
+  changed: () => [[[check, vitest('changed', ['--project', 'unit', '--project', 'db', '--changed', '--passWithNoTests'])]]],
+  check: () => [[[check]]],
+  unit: () => [[[unit]]],
+  db: () => [[[db, slow]]],
   engine: () => [engines('ONCE')],
   nightly: () => [
-    [check],
-    [unit],
-    [db],
-    [slow],
+    [[check, unit, db, slow]],
     engines('EACH'),
-    ...engineKinds().map((kind) => [vitest(`crash on ${kind}`, ['--project', 'crash'], environmentOf(kind))]),
-    [vitest('nightly', ['--project', 'nightly'])],
+    [engineKinds().map((kind) => vitest(`crash on ${kind}`, ['--project', 'crash'], environmentOf(kind)))],
+    [[vitest('nightly', ['--project', 'nightly'])]],
   ],
 };
 // On a cluster only where that is asked for by name: here those tests are shown as skipped.
 const onCluster = vitest('kubernetes', ['--project', 'kubernetes*']);
 
 const plan = plans[wanted];
-if (plan === undefined) await runParts([filtered([wanted, ...rest])]);
-else for (const parts of plan()) await runParts(parts);
+if (plan === undefined) await runLanes([[filtered([wanted, ...rest])]]);
+else for (const lanes of plan()) await runLanes(lanes);
 if (wanted === 'all') await runFailedAlone();
 report();
 
@@ -81,13 +81,13 @@ function filtered(filters: readonly string[]): Part {
  * The tests on container engines, a process for each engine. What one engine shows runs on one of them (`ONCE`), unless
  * all of it is wanted on each (`EACH`).
  */
-function engines(which: 'ONCE' | 'EACH'): Part[] {
+function engines(which: 'ONCE' | 'EACH'): Lane[] {
   const kinds = engineKinds();
   const turn = commitNumber();
   return kinds.map((kind, position) => {
     const left = which === 'ONCE' ? leftOut(position, kinds.length, turn) : [];
     const environment = left.length === 0 ? {} : { DAVIT_TEST_LEAVE_OUT: left.join(',') };
-    return vitest(kind ?? 'engine', ['--project', 'engine'], { ...environmentOf(kind), ...environment });
+    return [vitest(kind ?? 'engine', ['--project', 'engine'], { ...environmentOf(kind), ...environment })];
   });
 }
 
@@ -102,19 +102,21 @@ function environmentOf(kind: EngineKind | null): NodeJS.ProcessEnv {
   return { DAVIT_TEST_ENGINES: kind, DAVIT_TEST_ENGINES_FOLDER: `${testEnginesFolder()}-${kind}` };
 }
 
-/** Runs parts side by side. The first one's output is shown as it comes, that of the others when they have ended. */
-async function runParts(parts: readonly Part[]): Promise<void> {
+/** Runs lanes side by side. The output of the first one is shown as it comes, that of the others when they have ended. */
+async function runLanes(lanes: readonly Lane[]): Promise<void> {
   await Promise.all(
-    parts.map(async ({ name, run }) => {
-      const began = Date.now();
-      add(await run());
-      times.push(`${name} ${Math.round((Date.now() - began) / 1_000)} s`);
+    lanes.map(async (parts) => {
+      for (const { name, run } of parts) {
+        const began = Date.now();
+        add(await run());
+        times.push(`${name} ${Math.round((Date.now() - began) / 1_000)} s`);
+      }
     }),
   );
 }
 
 /**
- * Engines and slow tests run side by side: what fails there for want of a processor passes when nothing else runs.
+ * Engines and other tests run side by side: what fails there for want of a processor passes when nothing else runs.
  * Files with failures are run once more, alone; what passes then is reported as unsteady, which is a fault to be found,
  * and not as failed.
  */

@@ -18,6 +18,7 @@ import { readsRow } from './reads.ts';
 import { redeploysRow } from './redeploys.ts';
 import { restRow } from './rest.ts';
 import { statusRow } from './status.ts';
+import { streamsRow } from './streams.ts';
 import { vocabularyRow } from './vocabulary.ts';
 import { startRow } from './start.ts';
 
@@ -35,6 +36,7 @@ export const rows: readonly Row[] = [
   overviewRow,
   consoleRow,
   queueRow,
+  streamsRow,
   restRow,
   statusRow,
   startRow,

@@ -6,6 +6,7 @@ test('every state word of the API has a shape, and is shown word for word', () =
   expect(stateWords.toSorted()).toEqual(serviceStates.toSorted());
   expect(runningWords.toSorted()).toEqual([...runningStatuses].sort());
   expect(stateWords.map((word) => sentence(word).toUpperCase().replaceAll(' ', '_'))).toEqual(stateWords);
+  expect(['DEPLOYMENT_ERROR', 'API_TOKEN', 'AWS_STATIC'].map(sentence)).toEqual(['Deployment error', 'API token', 'AWS static']);
 });
 
 test('a deployment is called by its number in the environment', () => {

@@ -63,9 +63,13 @@ export function shapeOf(word: StateWord | RunningWord): Shape {
   return allShapes[word];
 }
 
-/** Returns a word of the API in sentence case: DEPLOYMENT_ERROR is "Deployment error". */
+/** Words of the API that are abbreviations. */
+const abbreviations = /\b(api|aws|cli|gcp)\b/g;
+
+/** Returns a word of the API in sentence case: DEPLOYMENT_ERROR is "Deployment error", API_TOKEN is "API token". */
 export function sentence(word: string): string {
-  const lower = word.toLowerCase().replaceAll('_', ' ');
+  const spaced = word.toLowerCase().replaceAll('_', ' ');
+  const lower = spaced.replace(abbreviations, (abbreviation) => abbreviation.toUpperCase());
   return lower.charAt(0).toUpperCase() + lower.slice(1);
 }
 

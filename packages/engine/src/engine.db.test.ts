@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { DriverError } from '@davit/drivers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { config } from './testing/config.ts';
 import type { PlannedService, ReleaseConfig, RequestedService } from './port.ts';
 import { createTestEngine, eventually, formerGone, service, type TestEngine } from './testing/test-engine.ts';
@@ -38,6 +40,25 @@ describe('a deployment', () => {
       'DEPLOYMENT SUCCESS',
       'ROUTER_DEPLOYMENT SUCCESS',
     ]);
+  });
+
+  test('fetches the commit as it resolves it if the configuration runs already, and removes what it did not need', async () => {
+    const resolve = vi.spyOn(fixture.fake.source, 'resolve');
+    const folders = (): (string | undefined)[] => resolve.mock.calls.map(([, , directory]) => directory);
+    const shop = service();
+    await finished(1, () => fixture.deploy([shop]));
+    const other = { ...shop, release: { config: { ...configOf(shop), memoryMiB: 96 }, commitId: null } };
+    await finished(2, () => fixture.deploy([other]));
+    expect(folders()).toEqual([undefined, undefined]);
+    resolve.mockImplementationOnce(async (source, call, directory = '') => {
+      await mkdir(directory, { recursive: true });
+      return fixture.fake.source.resolve(source, call);
+    });
+    await finished(3, () => fixture.deploy([other]));
+    const folder = folders()[2] ?? '';
+    expect(folder).toContain(shop.serviceId);
+    // The image of the commit exists, so nothing is checked out.
+    expect(existsSync(folder)).toBe(false);
   });
 
   test('of an image pulls it, and runs what its tag meant then', async () => {

@@ -39,14 +39,16 @@ export const java: Finder = async (folder, names) => {
     framework === '' &&
     /['"]application['"]|`application`|^\s*application\s*$|\{\s*application\s*[};]/m.test(text) &&
     !/shadow/i.test(text);
-  const isPlain = !isOneArchive && !isDistribution && !isMulti;
+  const isPlain = !isOneArchive && !isDistribution && (tool === 'maven' || !isMulti);
+  const program = isPlain ? await mainClass(folder, names) : undefined;
   const facts = {
     tool,
     framework,
     hasWrapper: String(wrapper !== null),
     isMulti: String(isMulti),
     isDistribution: String(isDistribution),
-    main: isPlain ? (/<(?:exec\.)?mainClass>\s*([\w.$]+)\s*</.exec(text)?.[1] ?? (await mainClass(folder, names)) ?? '') : '',
+    main: isPlain ? (/<(?:exec\.)?mainClass>\s*([\w.$]+)\s*</.exec(text)?.[1] ?? program?.name ?? '') : '',
+    module: program?.module ?? '',
   };
   return { language: 'Java', because, version: releaseOf(text, wrapper), facts };
 };
@@ -71,20 +73,26 @@ function releaseOf(text: string, wrapper: string | null): string | null {
   return gradle >= 703 ? '17' : gradle >= 500 ? '11' : '8';
 }
 
-/** Returns the class with the method `main`, of Java or Kotlin; undefined if there is none. */
-async function mainClass(folder: Folder, names: readonly string[]): Promise<string | undefined> {
-  const found: string[] = [];
-  for (const name of names.filter((one) => /^src\/main\/(java|kotlin)\/.*\.(java|kt)$/.test(one))) {
+/** A class with the method `main`, and the folder of its module; an empty text: the folder itself. */
+interface MainClass {
+  readonly name: string;
+  readonly module: string;
+}
+
+/** Returns the class that starts the program, of Java or Kotlin; undefined if there is none. */
+async function mainClass(folder: Folder, names: readonly string[]): Promise<MainClass | undefined> {
+  const found: MainClass[] = [];
+  for (const name of names.filter((one) => /(^|\/)src\/main\/(java|kotlin)\/.*\.(java|kt)$/.test(one))) {
     const text = (await folder.read(name)) ?? '';
     const kotlin = name.endsWith('.kt') && /^fun main\(/m.test(text);
     if (!kotlin && !/\bstatic\s+(?:final\s+)?void\s+main\s*\(/.test(text)) continue;
     const file = path.posix.basename(name).replace(/\.\w+$/, '');
     const inPackage = /^\s*package\s+([\w.]+)/m.exec(text)?.[1];
-    found.push(
-      `${inPackage === undefined ? '' : `${inPackage}.`}${kotlin ? `${file.charAt(0).toUpperCase()}${file.slice(1)}Kt` : file}`,
-    );
+    const className = kotlin ? `${file.charAt(0).toUpperCase()}${file.slice(1)}Kt` : file;
+    const module = name.split('src/main/')[0]?.replace(/\/$/, '') ?? '';
+    found.push({ name: inPackage === undefined ? className : `${inPackage}.${className}`, module });
   }
-  return found.find((name) => /(?:^|\.)(?:Main|App|Application|Server)(?:Kt)?$/.test(name)) ?? found[0];
+  return found.find(({ name }) => /(?:^|\.)\w*(?:Main|App|Application|Server)(?:Kt)?$/.test(name)) ?? found[0];
 }
 
 /** Variables with which frameworks take their port. They do not know PORT. */
@@ -132,7 +140,10 @@ EXPOSE ${port}
 CMD [${start.map((word) => JSON.stringify(word)).join(', ')}]`;
 }
 
-function packed(program: string, { tool, framework, isMulti, isDistribution, main = '' }: Detected['facts']): Packed {
+function packed(
+  program: string,
+  { tool, framework, isMulti, isDistribution, main = '', module = '' }: Detected['facts'],
+): Packed {
   const isMaven = tool === 'maven';
   const single = framework === 'quarkus' ? ' -Dquarkus.package.jar.type=uber-jar' : '';
   const task = isMaven
@@ -148,7 +159,12 @@ function packed(program: string, { tool, framework, isMulti, isDistribution, mai
     };
   }
   const at = isMaven ? 'target' : framework === 'quarkus' ? 'build' : 'build/libs';
-  const archives = isMulti === 'true' ? `$(find . -path '*/${at}/*.jar' -o -path '*/${at}/*.war')` : `${at}/*.[jw]ar`;
+  const archives =
+    module !== ''
+      ? `${module}/${at}/*.[jw]ar`
+      : isMulti === 'true'
+        ? `$(find . -path '*/${at}/*.jar' -o -path '*/${at}/*.war')`
+        : `${at}/*.[jw]ar`;
   const largest = `"$(ls -S ${archives} | grep -Ev -e '-(sources|javadoc|tests|plain)\\.jar$' | head -n 1)"`;
   if (main === '') {
     return {
@@ -157,7 +173,8 @@ function packed(program: string, { tool, framework, isMulti, isDistribution, mai
       start: ['java', '-jar', '/app.jar'],
     };
   }
-  const libraries = isMaven ? ' dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=/app' : '';
+  const of = module === '' ? '' : ` --projects ${module} --also-make`;
+  const libraries = isMaven ? `${of} dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=/app` : '';
   return {
     taking: `RUN mkdir /app && ${build}${libraries} \\\n && cp ${largest} /app/`,
     copy: 'COPY --from=build /app /app',
@@ -170,7 +187,7 @@ function fetching(isMaven: boolean, hasWrapper: boolean, isMulti: boolean): stri
   if (isMaven) {
     if (isMulti) return '';
     const [files, program] = hasWrapper ? ['COPY mvnw pom.xml ./\nCOPY .mvn .mvn', 'sh ./mvnw'] : ['COPY pom.xml ./', 'mvn'];
-    return `# Libraries are fetched again only when these files change.\n${files}\nRUN ${program} --batch-mode dependency:go-offline\n`;
+    return `# Libraries are fetched again only when these files change. The build fetches what this cannot.\n${files}\nRUN ${program} --batch-mode dependency:go-offline || true\n`;
   }
   return hasWrapper ? '# Gradle is fetched once.\nCOPY gradlew ./\nCOPY gradle gradle\nRUN sh ./gradlew --version\n' : '';
 }

@@ -19,6 +19,7 @@ const namesOfPages: Readonly<Record<string, string>> = {
   roles: 'Roles',
   settings: 'Settings',
   tokens: 'API tokens',
+  webhooks: 'Webhooks',
 };
 
 /** Returns the name of a page that is in no environment. */
@@ -54,8 +55,10 @@ export function Crumbs({ location, projectName }: CrumbsProps): ReactNode {
   if (environmentId === null) steps.push(<b>{alone}</b>);
   else {
     if (projectName !== '') steps.push(<span>{projectName}</span>);
-    if (last === undefined) steps.push(<b>{location.environmentName}</b>);
-    else {
+    if (last === undefined) {
+      // An environment that does not exist has no name.
+      if (location.environmentName !== '') steps.push(<b>{location.environmentName}</b>);
+    } else {
       steps.push(
         <Link to="/environment/$environmentId" params={{ environmentId }}>
           {location.environmentName}

@@ -35,9 +35,14 @@ export function PersonMenu(props: PersonMenuProps): ReactNode {
       <hr />
       <Link to="/account">Your account</Link>
       {organizationId !== null && (
-        <Link to="/organization/$organizationId/members" params={{ organizationId }}>
-          Organization
-        </Link>
+        <>
+          <Link to="/organization/$organizationId/members" params={{ organizationId }}>
+            Organization
+          </Link>
+          <Link to="/organization/$organizationId/webhooks" params={{ organizationId }}>
+            Webhooks
+          </Link>
+        </>
       )}
       <Link to="/parts">Parts of the console</Link>
       <a href="/docs">Reference of the API</a>

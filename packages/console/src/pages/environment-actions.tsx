@@ -1,5 +1,4 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { actOnEnvironment, type EnvironmentAction } from '../data/actions.ts';
 import { refusalIn } from '../data/rights.ts';
@@ -7,6 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote } from '../parts/face.tsx';
 import { isUnderWay, plural, servicesOf, shapeOf, type EnvironmentDetails } from '../words.ts';
+import { NewService } from './new-service-button.tsx';
 
 interface EnvironmentActionsProps {
   readonly environmentId: string;
@@ -27,9 +27,7 @@ export function EnvironmentActions({ environmentId, name, details }: Environment
   const deployWord = changed > 0 && changed < services.length ? `Deploy ${plural(changed, 'change')}` : 'Deploy';
   return (
     <>
-      <Link className="button" to="/environment/$environmentId/new" params={{ environmentId }}>
-        New service
-      </Link>
+      <NewService environmentId={environmentId} />
       {isRunning ? (
         <Button refusal={refusal} onClick={() => ask('cancel')}>
           Cancel the deployment

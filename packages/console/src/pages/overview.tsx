@@ -165,9 +165,9 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
         <table className="list">
           <thead>
             <tr>
-              <th className="w-[24%]">Environment</th>
-              <th className="w-[20%]">State</th>
-              <th className="w-[30%]">Services</th>
+              <th className="w-[24%] max-[1000px]:w-[32%]">Environment</th>
+              <th className="w-[20%] max-[1000px]:w-[24%]">State</th>
+              <th className="w-[30%] max-[1000px]:w-[26%]">Services</th>
               <th>Deployed</th>
             </tr>
           </thead>

@@ -190,8 +190,9 @@ function HistoryItem({ service, entry }: { readonly service: Service; readonly e
       to="/environment/$environmentId/deployment/$executionId"
       params={{ environmentId: service.environment.id, executionId: identifier.execution_id ?? '' }}
     >
-      <span />
-      <StateOf word={status} />
+      <span className="col-span-2 min-w-0">
+        <StateOf word={status} />
+      </span>
       <span className="age">
         <Ago at={audit.created_at} />
       </span>

@@ -28,10 +28,10 @@ export function ServicesOfEnvironment(): ReactNode {
       <table className="list">
         <thead>
           <tr>
-            <th className="w-[24%]">Service</th>
-            <th className="w-[20%]">State</th>
-            <th className="w-[28%]">Address</th>
-            <th className="w-[10%]">Instances</th>
+            <th className="w-[24%] max-[1000px]:w-[30%]">Service</th>
+            <th className="w-[20%] max-[1000px]:w-[24%]">State</th>
+            <th className="w-[28%] max-[1000px]:w-[22%]">Address</th>
+            <th className="w-[10%] max-[1000px]:w-[11%]">Instances</th>
             <th>Deployed</th>
           </tr>
         </thead>

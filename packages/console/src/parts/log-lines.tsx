@@ -43,7 +43,12 @@ export function LogLines({ lines, label, doesWrap, doesFollow, isShort, find = '
     overscan: 20,
     paddingStart: 6,
     paddingEnd: 6,
+    // The lines beyond the view that are drawn already are enough for a frame: React need not draw within the event.
+    useFlushSync: false,
   });
+  const measured = useRef(list);
+  measured.current = list;
+  useEffect(() => measured.current.measure(), [doesWrap]);
   const size = list.getTotalSize();
   useEffect(() => {
     if (doesFollow === true && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
@@ -68,7 +73,7 @@ export function LogLines({ lines, label, doesWrap, doesFollow, isShort, find = '
             const line = lines[index];
             if (line === undefined) return null;
             return (
-              <div key={key} data-index={index} ref={list.measureElement}>
+              <div key={key} data-index={index} {...(doesWrap === true && { ref: list.measureElement })}>
                 <Line line={line} find={find} />
               </div>
             );

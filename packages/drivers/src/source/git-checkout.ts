@@ -5,6 +5,7 @@ import type { CallContext } from '../driver.ts';
 import type { Commit, FileList, WantedFiles, WantedList } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
 import { CommitFiles } from './commit-files.ts';
+import { replacedAddresses } from './submodule-addresses.ts';
 import { diskBytes, gitFolders } from './disk-size.ts';
 import type { GitResult } from './git-command.ts';
 import { progressTo } from './git-progress.ts';
@@ -306,6 +307,11 @@ export class GitCheckout {
     });
     if (modules.trim() === '') return;
     this.#options.context.log('Fetching submodules');
+    for (const [written, used] of replacedAddresses(modules, this.#call.repository.origin)) {
+      this.#options.context.log(`Submodules at ${written} are fetched from ${used}`);
+      // The user's configuration, which is Davit's own here: git drops the repository's for submodules.
+      this.#must(await this.#git('config', '--global', '--add', `url.${used}.insteadOf`, written));
+    }
     const update = ['submodule', 'update', '--init', '--recursive', '--progress'];
     const shallow = await this.#followed(...update, '--depth=1');
     if (shallow.code !== 0) {

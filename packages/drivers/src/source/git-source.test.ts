@@ -269,7 +269,21 @@ describe('submodules', () => {
     },
   );
 
-  test.each(['ssh://git@127.0.0.1/app.git', 'git@127.0.0.1:app.git', 'ext::sh -c "touch /tmp/davit-pwned"', 'PLACE/app.git'])(
+  test.each(['ssh://git@127.0.0.1:22/app.git', 'git@127.0.0.1:app.git'])(
+    'with an address for SSH are fetched as the repository is: %s',
+    async (address) => {
+      const name = `ssh${address.length}.git`;
+      const id = withSubmodule(name, address);
+      const { url } = await serve({ login });
+      const folder = target();
+      const context = recordedContext();
+      await source.checkout({ url: `${url}/${name}`, commit: id, credentials }, folder, context);
+      expect(readFileSync(join(folder, 'lib/a.txt'), 'utf8')).toBe('one');
+      expect(context.lines.join('\n')).toContain(`are fetched from ${url}/`);
+    },
+  );
+
+  test.each(['ssh2://git@127.0.0.1/app.git', 'ext::sh -c "touch /tmp/davit-pwned"', 'PLACE/app.git'])(
     'over another transport are refused: %s',
     async (address) => {
       const name = `other${address.length}.git`;

@@ -38,11 +38,14 @@ interface PrepareInput {
  */
 export async function prepareTasks(input: PrepareInput): Promise<readonly (readonly TaskState[])[]> {
   const { deployment, parts, journal } = input;
-  const rows = await parts.database.many(store.readTasks, [deployment.id]);
+  const [rows, steps] = await Promise.all([
+    parts.database.many(store.readTasks, [deployment.id]),
+    parts.database.many(store.readSteps, [deployment.id]),
+  ]);
   const ids = rows.map((row) => row.service_id);
   const runtimes = new Map((await parts.database.many(readRuntimes, [ids])).map((row) => [row.service_id, row]));
   const tasks = await Promise.all(rows.map((row) => toTask(input, row, runtimes.get(row.service_id) ?? null)));
-  const recorded = Map.groupBy(await parts.database.many(store.readSteps, [deployment.id]), (row) => row.service_id);
+  const recorded = Map.groupBy(steps, (row) => row.service_id);
   const planned = planStages(
     parts.kinds,
     deployment.action,

@@ -5,7 +5,7 @@ export interface Outlet {
   /** Aborted once nothing can be written any more: the client disconnected, or read nothing until the timeout. */
   readonly gone: AbortSignal;
   /** Writes to the client. Resolves once the client has read enough for the next write; never rejects. */
-  write(text: string): Promise<void>;
+  write(text: string | Buffer): Promise<void>;
   /** Writes the final text and ends the response. */
   end(text: string): void;
 }

@@ -6,7 +6,7 @@ test('the data of events with words of a vocabulary are translated, and everythi
   const written: string[] = [];
   const outlet: Outlet = {
     gone: new AbortController().signal,
-    write: (text) => Promise.resolve(void written.push(text)),
+    write: (text) => Promise.resolve(void written.push(text.toString())),
     end: (text) => void written.push(text),
   };
   const translate = (data: unknown): unknown => (data === null ? data : { ...data, origin: 'THEIRS' });

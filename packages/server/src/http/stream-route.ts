@@ -42,7 +42,7 @@ export function translatedOutlet(outlet: Outlet, translations: ReadonlyMap<strin
     if (translate === undefined) return message;
     return message.replace(/^data: (.*)$/m, (_, data: string) => `data: ${JSON.stringify(translate(JSON.parse(data)))}`);
   };
-  return { ...outlet, write: (text) => outlet.write(text.split('\n\n').map(messageInWords).join('\n\n')) };
+  return { ...outlet, write: (text) => outlet.write(text.toString().split('\n\n').map(messageInWords).join('\n\n')) };
 }
 
 function definite(all: ReturnType<FastifyReply['getHeaders']>): Record<string, string | string[] | number> {

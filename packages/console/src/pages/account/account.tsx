@@ -30,14 +30,16 @@ export function AccountPage(): ReactNode {
   return (
     <>
       <Head title="Your account" facts={name !== '' && <Cut text={name} />} />
-      {read.data === undefined ? (
-        <div className="box">
-          <LoadingRows />
-        </div>
-      ) : (
-        <Profile name={name} address={read.data.communication_email ?? ''} />
-      )}
-      <Security />
+      <div className="columns">
+        {read.data === undefined ? (
+          <div className="box">
+            <LoadingRows />
+          </div>
+        ) : (
+          <Profile name={name} address={read.data.communication_email ?? ''} />
+        )}
+        <Security />
+      </div>
       <Sessions />
       <Tokens />
     </>

@@ -95,8 +95,8 @@ function Moments({ service, status, moments }: MomentsProps): ReactNode {
     <table className="list">
       <thead>
         <tr>
-          <th className="w-[30%]">What</th>
-          <th className="w-[18%]">State</th>
+          <th className="w-[30%] max-[1000px]:w-[26%]">What</th>
+          <th className="w-[18%] max-[1000px]:w-[21%]">State</th>
           <th>Version, or what changed</th>
           <th className="w-[10%]">Time</th>
           <th className="w-[212px]">

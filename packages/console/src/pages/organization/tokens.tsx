@@ -95,7 +95,8 @@ export function TokensPage(): ReactNode {
 
 function Expiry({ at }: { readonly at: string | null }): ReactNode {
   const now = useNow();
-  if (at === null) return <span className="text-muted">Never</span>;
+  // On a phone the column has no heading.
+  if (at === null) return <span className="text-muted">Never expires</span>;
   const isOver = Date.parse(at) <= now;
   return isOver ? <State shape="off">Expired</State> : <Cut text={fullTime(at)} />;
 }

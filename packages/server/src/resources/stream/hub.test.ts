@@ -30,3 +30,27 @@ test('a database that is unreachable is reported once for each outage, not at ea
   expect(warnings).toHaveLength(2);
   stop();
 });
+
+test('with very many streams new events are read less often', async () => {
+  vi.useFakeTimers();
+  try {
+    let reads = 0;
+    const many = (): Promise<never[]> => {
+      reads += 1;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the only column that is read
+      return Promise.resolve([{ snapshot: '1:1:' } as never]);
+    };
+    const hub = new StreamHub({ database: { many }, log: { warn: () => undefined } });
+    const stops = [hub.follow(() => undefined)];
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(reads).toBe(20);
+    while (stops.length < 400) stops.push(hub.follow(() => undefined));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(reads - 20).toBeLessThanOrEqual(6);
+    for (const stop of stops) stop();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});

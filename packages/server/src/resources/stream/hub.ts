@@ -4,13 +4,15 @@ import { parseSnapshot, sees, type Snapshot } from './position.ts';
 import { eventsBehind, type EventRow, type FoundRow } from './store.ts';
 
 /*
- * Reads new events once for all streams of this process, 20 times a second while there are streams. A notification for
- * each change would cost every writer more: only one transaction with a notification commits at a time. The hub keeps
- * recent events, so that streams can read them at their own pace. A stream that is further behind reads from the
- * database itself, so a slow client costs no memory.
+ * Reads new events once for all streams of this process, 20 times a second while there are streams, and less often with
+ * very many. A notification for each change would cost every writer more: only one transaction with a notification
+ * commits at a time. The hub keeps recent events, so that streams can read them at their own pace. A stream that is
+ * further behind reads from the database itself, so a slow client costs no memory.
  */
 
 const lookEveryMilliseconds = 50;
+/** With more than 100 streams the reads are rarer, because one write to each stream costs some 20 µs. */
+const millisecondsForEach = 0.5;
 /** Most events in one read. If there are more, each stream reads the events that it needs itself. */
 const maxAtOnce = 1000;
 const maxEvents = 2000;
@@ -56,11 +58,20 @@ export class StreamHub {
   follow(onNews: () => void): () => void {
     if (this.#followers.size === 0) this.#readAt = performance.now();
     this.#followers.add(onNews);
-    this.#timer ??= setInterval(() => this.#wake(), lookEveryMilliseconds);
+    this.#lookLater();
     return () => {
       this.#followers.delete(onNews);
       if (this.#followers.size === 0) this.#rest();
     };
+  }
+
+  #lookLater(): void {
+    const later = (): void => {
+      this.#timer = undefined;
+      this.#wake();
+      this.#lookLater();
+    };
+    this.#timer ??= setTimeout(later, Math.max(lookEveryMilliseconds, this.#followers.size * millisecondsForEach));
   }
 
   /** Seconds since the last read. 0: no stream follows the hub. */
@@ -69,7 +80,7 @@ export class StreamHub {
   }
 
   #rest(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#forget();
     this.#head = undefined;

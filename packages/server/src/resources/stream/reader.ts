@@ -1,12 +1,12 @@
 import type { StreamData, StreamEvent } from '@davit/contract';
 import type { Needs } from '../../deps.ts';
 import { environmentWords } from '../deployment/index.ts';
-import { isEvent, type Boundary } from './hub.ts';
+import { isEvent, type Batch, type Boundary } from './hub.ts';
 import { deploymentLine, linesOf, scopeOfRow, serviceLine, toEvent, wire, type LineEvent, type LogScope } from './message.ts';
 import { encodePosition, parseSnapshot, sees, type Position, type Snapshot } from './position.ts';
 import * as store from './store.ts';
 import type { EventRow } from './store.ts';
-import { neededKinds, type Watch } from './watch.ts';
+import { changesEnvironment, neededKinds, sendsEnvironmentStates, type Watch } from './watch.ts';
 
 export type ReaderDeps = Needs<'database' | 'engine'>;
 
@@ -22,6 +22,8 @@ export interface Page {
   readonly isWhole: boolean;
   /** The hub's boundary at the end of the page, if known. */
   readonly to?: Boundary;
+  /** The batch of the hub that the page is, if it is one. */
+  readonly batch?: Batch;
 }
 
 /** A sent event, and the position of the stream after it. */
@@ -128,11 +130,22 @@ export class StreamReader {
     return lines.map((line) => ({ number: line.number, event: deploymentLine(scope, line) }));
   }
 
+  /** Returns the events with the current states of the environments that rows have changed, without ids. */
+  async *environmentTexts(watch: Watch, rows: readonly EventRow[], moment: string): AsyncGenerator<string> {
+    if (!sendsEnvironmentStates(watch)) return;
+    const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
+    for (const { environment_id, project_id } of changed.values()) {
+      const words = await this.#environmentWords(environment_id, moment);
+      const data = { at: new Date().toISOString(), project_id, environment_id, ...words };
+      yield wire({ event: 'ENVIRONMENT_STATE', data });
+    }
+  }
+
   /**
    * Returns the current state words of an environment. `moment` identifies the events read before. Only streams with
    * the same moment share a result, as the result must not be older than these events.
    */
-  environmentWords(environmentId: string, moment: string): Promise<Words> {
+  #environmentWords(environmentId: string, moment: string): Promise<Words> {
     return once(
       this.#words,
       `${moment} ${environmentId}`,

@@ -4,6 +4,7 @@ import type { EnginePort } from '@davit/engine/port';
 import type { Settings } from '../../configuration.ts';
 import { StreamHub } from './hub.ts';
 import { StreamReader } from './reader.ts';
+import { SharedPages } from './shared-pages.ts';
 import { Subscription, type SubscriptionRequest } from './subscription.ts';
 
 /** Most streams in this process, for any number of tokens. */
@@ -21,6 +22,7 @@ export class Streams {
   readonly #parts: StreamsParts;
   readonly #hub: StreamHub;
   readonly #reader: StreamReader;
+  readonly #pages: SharedPages;
   readonly #open = new Map<Subscription, string>();
   #whenEmpty: () => void = () => undefined;
   #isClosing = false;
@@ -29,6 +31,7 @@ export class Streams {
     this.#parts = parts;
     this.#hub = new StreamHub(parts);
     this.#reader = new StreamReader(parts);
+    this.#pages = new SharedPages(this.#reader);
   }
 
   /** Number of open streams. */
@@ -67,6 +70,7 @@ export class Streams {
     const parts = {
       hub: this.#hub,
       reader: this.#reader,
+      pages: this.#pages,
       deps: { database, engine },
       heartbeatMilliseconds: config.streamHeartbeatSeconds * 1000,
       patienceMilliseconds: config.streamPatienceSeconds * 1000,

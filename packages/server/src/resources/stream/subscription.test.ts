@@ -54,6 +54,7 @@ test('who loses the right to an environment while reading a page gets no more of
         isWhole: true,
         to: boundary(1),
       }),
+    environmentTexts: () => [].values(),
     texts: async function* (_watch: object, one: EventRow) {
       yield await Promise.resolve({
         text: textOf(one),
@@ -81,7 +82,7 @@ test('who loses the right to an environment while reading a page gets no more of
   const outlet: Outlet = {
     gone: gone.signal,
     write: (text) => {
-      written.push(...(/^(?:kept|lost) \d/.exec(text) ?? []));
+      written.push(...(/^(?:kept|lost) \d/.exec(text.toString()) ?? []));
       if (written.length === 1) {
         caller = viewerOf(kept);
         subscription.recheck();

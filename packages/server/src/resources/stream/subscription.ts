@@ -3,17 +3,19 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
 import type { Admitted, Stream } from '../../http/call.ts';
 import { done, failedInside, resetMessage, revocationOf, stopping, tooSlow, type End } from './ends.ts';
-import type { Boundary, StreamHub } from './hub.ts';
+import type { Batch, Boundary, StreamHub } from './hub.ts';
 import { presentState, wire, type LogScope } from './message.ts';
 import { encodePosition, type Position } from './position.ts';
 import type { Page, ReaderDeps, StreamReader, SentEvent } from './reader.ts';
+import { keyOf, type SharedPages } from './shared-pages.ts';
 import type { EventRow } from './store.ts';
 import { Wake } from './wake.ts';
-import { changesEnvironment, concerns, sendsEnvironmentStates, type Watch } from './watch.ts';
+import { concerns, readsAll, type Watch } from './watch.ts';
 
 export interface SubscriptionParts {
   readonly hub: StreamHub;
   readonly reader: StreamReader;
+  readonly pages: SharedPages;
   readonly deps: ReaderDeps;
   readonly heartbeatMilliseconds: number;
   readonly patienceMilliseconds: number;
@@ -57,6 +59,8 @@ export class Subscription implements Stream {
   readonly #parts: SubscriptionParts;
   readonly #requested: SubscriptionRequest;
   readonly #onClosed: () => void;
+  /** See `keyOf`. */
+  readonly #key: string | null;
   #caller: Caller;
   /**
    * State of a deployment's stream. `ending`: the deployment has ended, and the stream ends when there are no more
@@ -78,6 +82,7 @@ export class Subscription implements Stream {
     this.#parts = parts;
     this.#requested = requested;
     this.#caller = requested.caller;
+    this.#key = keyOf(requested.watch);
     this.#onClosed = onClosed;
     this.patienceMilliseconds = parts.patienceMilliseconds;
   }
@@ -211,6 +216,8 @@ export class Subscription implements Stream {
     const page = await this.#nextPage();
     if (page === 'head') return this.#onHead(outlet);
     if (page === null) return this.#reset(outlet);
+    if (page.batch !== undefined && this.#key !== null && readsAll(this.#caller))
+      return this.#sendShared(outlet, page, { batch: page.batch, key: this.#key });
     await this.#sendPage(outlet, page);
   }
 
@@ -224,7 +231,7 @@ export class Subscription implements Stream {
     if (batch === 'head') return 'head';
     if (batch !== undefined) {
       const { from, to, events } = batch;
-      return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to };
+      return { events, from: from.snapshot, upTo: to.snapshot, isWhole: true, to, batch };
     }
     // The hub no longer keeps the events after this boundary. The stream reads them itself and rejoins the hub at its
     // head.
@@ -234,6 +241,14 @@ export class Subscription implements Stream {
     if (head === undefined) return null;
     const page = await reader.page(watch, this.#position, head.snapshot);
     return page === null ? null : { ...page, to: head };
+  }
+
+  /** Sends a whole page as the text that all streams with the same key share. */
+  async #sendShared(outlet: Outlet, page: Page, { batch, key }: { batch: Batch; key: string }): Promise<void> {
+    const text = await this.#parts.pages.text(batch, this.#requested.watch, key);
+    if (text === null) return this.#sendPage(outlet, page);
+    if (text.length > 0 && !(await this.#write(outlet, text, () => readsAll(this.#caller)))) return;
+    if (!this.#isOver(outlet)) this.#advance(page);
   }
 
   async #sendPage(outlet: Outlet, page: Page): Promise<void> {
@@ -291,7 +306,7 @@ export class Subscription implements Stream {
    * Writes a text, after checking rights that may have changed. Returns false, and writes nothing, if they do not
    * suffice.
    */
-  async #write(outlet: Outlet, text: string, mayRead: () => boolean = () => true): Promise<boolean> {
+  async #write(outlet: Outlet, text: string | Buffer, mayRead: () => boolean = () => true): Promise<boolean> {
     await this.#admit();
     if (!mayRead()) return false;
     await outlet.write(text);
@@ -315,14 +330,9 @@ export class Subscription implements Stream {
 
   /** Returns false if the caller may no longer read all of the page. */
   async #sendEnvironmentStates(outlet: Outlet, { rows, page: { to }, mayRead }: ChosenRows): Promise<boolean> {
-    if (!sendsEnvironmentStates(this.#requested.watch)) return true;
-    const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
     const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
-    for (const { environment_id, project_id } of changed.values()) {
-      const words = await this.#parts.reader.environmentWords(environment_id, moment);
-      const data = { at: new Date().toISOString(), project_id, environment_id, ...words };
-      if (!(await this.#write(outlet, wire({ event: 'ENVIRONMENT_STATE', data }), mayRead))) return false;
-    }
+    for await (const text of this.#parts.reader.environmentTexts(this.#requested.watch, rows, moment))
+      if (!(await this.#write(outlet, text, mayRead))) return false;
     return true;
   }
 

@@ -1,23 +1,29 @@
-import { pause } from '@davit/base';
+/** Longest time of a timer in milliseconds: Node.js runs a longer one at once. */
+const longestTimer = 2_147_483_647;
 
 /** Lets one waiter wait for news. News that arrives while nobody waits ends the next wait at once. */
 export class Wake {
-  #abort: () => void = () => undefined;
+  #end: () => void = () => undefined;
   #isAwake = false;
 
   /** Reports news. */
   wake(): void {
     this.#isAwake = true;
-    this.#abort();
+    this.#end();
   }
 
   /** Waits for news, at most for the given time. */
   async wait(milliseconds: number): Promise<void> {
     if (!this.#isAwake) {
-      const woken = new AbortController();
-      this.#abort = () => woken.abort();
-      await pause(milliseconds, woken.signal);
-      this.#abort = () => undefined;
+      // With many streams, an abort signal for each wait costs more than what is sent after it.
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(milliseconds, longestTimer));
+        this.#end = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#end = () => undefined;
     }
     this.#isAwake = false;
   }
