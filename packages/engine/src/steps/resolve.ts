@@ -42,8 +42,8 @@ export const resolve: Step<ImageOutput> = {
 };
 
 /**
- * Returns the newest commit of the branch. If the configuration is what runs already, the commit is probably new, and is
- * fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and the
+ * Returns the newest commit of the branch. If the configuration is what runs already, the commit is probably new, and
+ * is fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and the
  * reference alone is asked for, which is quicker.
  */
 async function resolveBranch(context: StepContext): Promise<string> {

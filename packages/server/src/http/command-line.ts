@@ -28,7 +28,10 @@ export function addCommandLine(pages: FastifyInstance, version: string, file = b
       if (isBuilt) return send(request, reply);
       return reply.code(503).header('cache-control', 'no-store').type('text/plain; charset=utf-8').send(notBuilt);
     };
-  pages.get('/cli/davit.mjs', whenBuilt((request, reply) => program.send(request, reply)));
+  pages.get(
+    '/cli/davit.mjs',
+    whenBuilt((request, reply) => program.send(request, reply)),
+  );
   pages.get(
     '/cli/davit.tgz',
     whenBuilt(async (_request, reply) => {

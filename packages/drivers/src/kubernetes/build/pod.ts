@@ -1,7 +1,7 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
 import { follow } from '../client/follow.ts';
 import { byAge, pathOf, type Scope } from '../client/objects.ts';
-import { eventsOfInstance } from '../diagnosis/events.ts';
+import { eventsOfInstance } from '../events/events.ts';
 import type { Suspicion } from '../diagnosis/failures.ts';
 import { withFirstSeen, toFault, type Fault } from '../diagnosis/fault.ts';
 import { isSetUp, type InstanceFacts } from '../diagnosis/instance-facts.ts';

@@ -7,11 +7,11 @@ import { translated } from '../client/refusals.ts';
 import { conditionOf, gather, isRejected, mainStatus, parseId } from '../instances/instances.ts';
 import { mainContainer } from '../manifests/pod.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
-import { eventsOfInstance } from './events.ts';
+import { eventsOfInstance } from '../events/events.ts';
 import { explain } from './failures.ts';
 import type { InstanceFacts } from './instance-facts.ts';
 import { rejection } from './judge.ts';
-import { failedReadiness, probeAttempts } from './probe-events.ts';
+import { failedReadiness, probeAttempts } from '../events/probe-events.ts';
 import { faultOf, silenceKind } from './start-faults.ts';
 
 /** How long events of controllers count that have not created a pod. They repeat their attempts. */

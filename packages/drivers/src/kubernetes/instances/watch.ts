@@ -3,7 +3,7 @@ import type { InstanceEvent } from '../../driver.ts';
 import { follow, list, type Change } from '../client/follow.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
-import { failedLiveness, probeAttempts } from '../diagnosis/probe-events.ts';
+import { failedLiveness, probeAttempts } from '../events/probe-events.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { conditionOf, idOf, lastEnd, mainStatus } from './instances.ts';
 

@@ -6,7 +6,7 @@ import type { ClusterScope } from '../client/cluster-scope.ts';
 import { follow } from '../client/follow.ts';
 import { pathOf } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
-import { clockMilliseconds, eventsOfInstance } from '../diagnosis/events.ts';
+import { clockMilliseconds, eventsOfInstance } from '../events/events.ts';
 import { explain, type Suspicion } from '../diagnosis/failures.ts';
 import { withFirstSeen } from '../diagnosis/fault.ts';
 import type { InstanceFacts } from '../diagnosis/instance-facts.ts';

@@ -1,6 +1,6 @@
 export { backupSubject, storageOf } from './facets/database/backup.ts';
 export type { DatabaseSpec } from './kinds/database.ts';
-export { cloneServices, cloneServiceTo, type ServiceClone } from './clone.ts';
+export { cloneServices, cloneServiceTo } from './clone.ts';
 export { mountRole, mountService } from './routes.ts';
 export { composeServices } from './facets/action/environment.ts';
 export type { DeploySource, RecordSettings } from './kinds/kind.ts';
@@ -12,7 +12,7 @@ export { toChart } from './kinds/helm.ts';
 export { checkImage } from './kinds/container.ts';
 export { lockService, type ServiceReference } from './lock.ts';
 export { environmentLinks } from './facets/link/link.ts';
-export { readServiceStatus, serviceStatuses, type TypedStatus } from './facets/status/status.ts';
+export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
 export { currentServices } from './facets/status/current.ts';
 export { MarkedMemory } from './facets/status/marked-memory.ts';
 export { serviceOverviews, type ServiceInOverview } from './facets/overview/overview.ts';
