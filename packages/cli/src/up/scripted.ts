@@ -12,7 +12,7 @@ const builtIn = new Set(
 /** Folders from which frameworks serve pages, so that the rest of the project is not served. */
 const webFolders = ['public', 'web', 'webroot', 'htdocs', 'www', 'pub'];
 
-/** What sources say that need an extension, where no composer.json names it. */
+/** Extensions by how sources use them, where no composer.json names them. */
 const usesOf: Readonly<Record<string, RegExp>> = {
   mysqli: /\bmysqli(?:_|\()/,
   pdo_mysql: /["']mysql:/,
