@@ -29,7 +29,7 @@ func main() {
 
 const go: readonly Omit<LanguageProgram, 'language' | 'user'>[] = [
   {
-    name: 'Go with a vendored module, several programs and a generator',
+    name: 'Go with vendored modules and several programs',
     files: {
       'go.mod': 'module example.org/acme/store/v2\n\ngo 1.24\n\nrequire example.org/greet v1.0.0\n',
       'go.sum': '',
@@ -111,7 +111,7 @@ public class ${name} {
 
 const java: typeof go = [
   {
-    name: 'Java with Maven and a library, without a plugin for one archive',
+    name: 'Java with Maven and a library',
     files: {
       'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>

@@ -36,7 +36,7 @@ describe.skipIf(!canMakeBases()).each(testEngineKinds())('davit up of each langu
     const begun = performance.now();
     const ended = await terminal.run(['up', ...words], { folder, environment: { DAVIT_ORGANIZATION: 'Shipyard' } });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^http:/) });
-    const [, minutes = '0', seconds = '0'] = /✓ built (?:(\d+) min )?([\d.]+) s/.exec(ended.err) ?? [];
+    const [, minutes = '0', seconds = '0'] = /✓ built (?:(\d+):)?([\d.]+)/.exec(ended.err) ?? [];
     const built = Number(minutes) * 60 + Number(seconds);
     const beyondBuild = (performance.now() - begun) / 1000 - built;
     expect(beyondBuild).toBeLessThan(beyondBuildSeconds);

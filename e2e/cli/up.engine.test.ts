@@ -41,7 +41,7 @@ describe.each(testEngineKinds())('davit up on %s', (kind) => {
     const begun = performance.now();
     const ended = await terminal.run(['up', ...words], { folder, environment: { DAVIT_ORGANIZATION: 'Shipyard' } });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^http:/) });
-    const [, minutes = '0', seconds = '0'] = /✓ built (?:(\d+) min )?([\d.]+) s/.exec(ended.err) ?? [];
+    const [, minutes = '0', seconds = '0'] = /✓ built (?:(\d+):)?([\d.]+)/.exec(ended.err) ?? [];
     const beyondBuild = (performance.now() - begun) / 1000 - Number(minutes) * 60 - Number(seconds);
     expect(beyondBuild).toBeLessThan(beyondBuildSeconds);
     if (process.env['DAVIT_TEST_BUDGETS'] !== undefined) {

@@ -60,9 +60,7 @@ async function findWrapper(folder: Folder, names: readonly string[], tool: strin
   return parts.every((name) => names.includes(name)) ? folder.read('gradle/wrapper/gradle-wrapper.properties') : null;
 }
 
-/**
- * Returns the release of Java that the build files name, or the newest one that Gradle's wrapper runs on; null: any.
- */
+/** Returns the release of Java that the build files name, or the newest that the wrapper runs on; null: any. */
 function releaseOf(text: string, wrapper: string | null): string | null {
   const stated = versions.flatMap((version) => version.exec(text)?.[1] ?? [])[0];
   if (stated !== undefined) return String(releases.find((one) => one >= Number(stated)) ?? Number(stated));

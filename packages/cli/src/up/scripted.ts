@@ -12,7 +12,7 @@ const builtIn = new Set(
 /** Folders from which frameworks serve pages, so that the rest of the project is not served. */
 const webFolders = ['public', 'web', 'webroot', 'htdocs', 'www', 'pub'];
 
-/** Calls in sources that need an extension, for projects without a composer.json that names it. */
+/** Extensions by how sources use them, where no composer.json names them. */
 const usesOf: Readonly<Record<string, RegExp>> = {
   mysqli: /\bmysqli(?:_|\()/,
   pdo_mysql: /["']mysql:/,
