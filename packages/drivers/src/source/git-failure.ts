@@ -51,7 +51,7 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
       evidence,
     });
   }
-  if (patterns.denied.test(result.stderr)) return denied(repository, evidence);
+  if (patterns.denied.test(result.stderr)) return denied(repository, evidence, submoduleIn(result));
   if (patterns.damaged.test(result.stderr)) {
     return new DriverError({
       cause: 'GIT_UNREACHABLE',
@@ -65,7 +65,7 @@ export function gitFailure(result: GitResult, repository: Repository): DriverErr
   }
   return new DriverError({
     cause: 'GIT_UNREACHABLE',
-    message: `The git repository ${where} could not be reached: ${shortReason(original)}`,
+    message: `${nameOf(repository, submoduleIn(result))} could not be reached: ${shortReason(original)}`,
     evidence,
     retryable: true,
   });
@@ -130,13 +130,24 @@ function diskFull(repository: Repository, evidence: DriverError['evidence']): Dr
   });
 }
 
-function denied(repository: Repository, evidence: DriverError['evidence']): DriverError {
+function denied(repository: Repository, evidence: DriverError['evidence'], submodule: string | null): DriverError {
   const who = repository.credentials ? 'with the given credentials' : 'without credentials';
   return new DriverError({
     cause: 'GIT_ACCESS_DENIED',
-    message: `The git repository ${shownUrl(repository)} may not be read ${who}, or does not exist.`,
+    message: `${nameOf(repository, submodule)} may not be read ${who}, or does not exist.`,
     evidence,
   });
+}
+
+/** Returns the address of the submodule that git could not fetch, which may be one of a submodule; null if there is none. */
+function submoduleIn({ stderr }: GitResult): string | null {
+  const url = /^fatal: clone of '([^']*)' into submodule path/m.exec(stderr)?.[1];
+  return url?.replace(/\/\/[^@/]*@/, '//') ?? null;
+}
+
+function nameOf(repository: Repository, submodule: string | null): string {
+  const where = shownUrl(repository);
+  return submodule === null ? `The git repository ${where}` : `The submodule ${submodule} of the git repository ${where}`;
 }
 
 /** Returns whether a host refused to send a commit by its id. The commit must then be looked for on its branch. */
@@ -155,6 +166,8 @@ function lastLines(stderr: string): string[] {
 }
 
 function shortReason(lines: readonly string[]): string {
-  const line = lines.findLast((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? 'git exited without a message.';
+  // git ends with what failed because of the failure of a submodule.
+  const causes = lines.filter((text) => !/^fatal: (clone of '|Failed to recurse)/.test(text));
+  const line = causes.findLast((text) => /^(fatal|error):/.test(text)) ?? lines.at(-1) ?? 'git exited without a message.';
   return line.replace(/^(fatal|error):\s*(unable to access '[^']*':\s*)?/, '');
 }

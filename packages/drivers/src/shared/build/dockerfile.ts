@@ -72,9 +72,7 @@ export function parseDockerfile(content: string): Dockerfile {
   };
 }
 
-/**
- * Returns the Dockerfile with its line `# syntax=` as a comment of the same length, so that BuildKit reads it itself.
- */
+/** Returns the Dockerfile with its line `# syntax=` as a comment of equal length, so that BuildKit reads it itself. */
 export function withoutSyntax(content: string): string {
   return content.replace(/^(\uFEFF?(?:#\s*[a-z]+\s*=[^\n]*\n)*?#\s*syntax\s*)=/i, '$1:');
 }
