@@ -12,4 +12,5 @@ case "${1-}" in
   ;;
 esac
 export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
+export MALLOC_TRIM_THRESHOLD_="${MALLOC_TRIM_THRESHOLD_:-131072}"
 exec node --max-semi-space-size=4 --expose-gc /app/packages/server/src/main/cli.ts "$@"

@@ -19,6 +19,23 @@ export const busyboxApplication: Readonly<Record<string, string>> = {
   ].join('\n'),
 };
 
+/** The same, which prints many lines as fast as it can if its generation is `flood`, and goes on. */
+export function floodingApplication(lines: number): Readonly<Record<string, string>> {
+  const script = busyboxApplication['serve.sh'] ?? '';
+  const flood = [
+    'flood() {',
+    '  line=0',
+    `  while [ $line -lt ${lines} ]; do`,
+    '    line=$((line + 1))',
+    '    echo "GET /orders/$line HTTP/1.1 200 a line as long as those of access logs are, $line of many"',
+    '  done',
+    '}',
+    '[ "$GENERATION" = flood ] && flood &',
+    '',
+  ].join('\n');
+  return { ...busyboxApplication, 'serve.sh': `${flood}${script}` };
+}
+
 /**
  * A small Node.js application as most are written: an install step that depends only on `package.json`, then the
  * sources. It answers `text`. The install step writes the packages itself, because there is no registry.

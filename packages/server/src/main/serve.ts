@@ -9,6 +9,7 @@ import { programVersion } from './version.ts';
 import type { Configuration } from '../configuration.ts';
 import { localDriver } from '../local-driver.ts';
 import { listenForHealth } from './health.ts';
+import { giveBackMemory } from './idle-memory.ts';
 import { localDrivers, type LocalDrivers } from './drivers.ts';
 import { createLog } from './log.ts';
 import type { LogOutput } from './log-output.ts';
@@ -115,7 +116,7 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   const health = address ?? (await startHealth(config, api, open));
   // The engine starts after the server listens: deployments resume within moments, but the first response does not wait
   // for a container engine.
-  if (config.role === 'api') giveBackStart();
+  if (config.role === 'api') giveBackMemory();
   else void startEngine(api, logger);
   logger.info({ address: health, role: config.role }, 'ready');
   open.closers.push(() => leave(config, api));
@@ -193,22 +194,10 @@ async function startEngine(api: Api<Engine>, logger: Logger): Promise<void> {
     await api.engine.start();
     api.works();
     logger.info({}, 'the engine works');
-    giveBackStart();
+    giveBackMemory();
   } catch (error) {
     logger.fatal({ err: error }, 'the engine could not be started; deployments wait until the next start');
   }
-}
-
-const settledMilliseconds = 2_000;
-
-/**
- * Frees the memory that the start no longer needs. V8 does so only once the heap has doubled, which never happens in an
- * idle process: it would keep some 25 MB forever. Without --expose-gc, as in tests, nothing happens.
- */
-function giveBackStart(): void {
-  setTimeout(() => {
-    globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' });
-  }, settledMilliseconds).unref();
 }
 
 async function showToken(config: Configuration, api: Api<Engine>, say: Say): Promise<void> {
