@@ -18,9 +18,12 @@ import { KubernetesSetup } from './support/kubernetes-setup.ts';
  */
 
 const cluster = testCluster();
-const steadySeconds = 5;
+const steadySeconds = 15;
 /** A fault must be reported within five seconds. The sixth is the one that the cluster's times leave out. */
 const withinMilliseconds = 6_000;
+
+/** Process id of the kubelet of the only node, on this machine. */
+const { DAVIT_TEST_KUBERNETES_KUBELET: kubelet = null } = process.env;
 
 const script = `
 mkdir -p /tmp/www
@@ -61,7 +64,9 @@ describe.skipIf(cluster.missing !== null)(
       api = openApi(readKubeconfig(cluster.kubeconfig));
       const environment = { DAVIT_STEADY_SECONDS: String(steadySeconds), DAVIT_TERMINATION_GRACE_SECONDS: '1' };
       setup = await KubernetesSetup.open(cluster, { environment });
-      const { organizationId } = setup;
+      const { organizationId, ids, kubeconfig } = setup;
+      await setup.davit.client.call('editClusterKubeconfig', { params: ids, body: kubeconfig });
+      await setup.davit.client.call('deployCluster', { params: ids });
       ear = new TestSubscriber((until) =>
         setup.davit.client.stream('streamOrganization', {
           params: { organizationId },
@@ -78,8 +83,8 @@ describe.skipIf(cluster.missing !== null)(
     });
 
     type Fields = Parameters<KubernetesSetup['container']>[2];
-    const deployed = async (name: string, fields: Fields = {}, process = script): Promise<{ containerId: string }> => {
-      const params = await setup.container(name, process, { memory: 32, ...fields });
+    const deployed = async (name: string, fields: Fields = {}, program = script): Promise<{ containerId: string }> => {
+      const params = await setup.container(name, program, { memory: 32, ...fields });
       expect(await setup.deploy(params)).toMatchObject({ state: 'DEPLOYED', failure: null });
       await reaches(params, isWell);
       return params;
@@ -247,6 +252,26 @@ describe.skipIf(cluster.missing !== null)(
       }, 'a failed pull');
       const status = await shown('image that cannot be pulled', params, { kind: 'READINESS', code: 'IMAGE_NOT_FOUND' }, fact);
       expect(status.running_status).toBe('ERROR');
+      await stop(params);
+    });
+
+    test.skipIf(kubelet === null)('a node that does not answer, until it does', async () => {
+      const params = await deployed('stranded');
+      process.kill(Number(kubelet), 'SIGSTOP');
+      try {
+        const fact = await eventually(
+          async () => {
+            const ready = (await podOf(params)).status?.conditions?.find(({ type }) => type === 'Ready');
+            return ready?.status === 'True' ? undefined : Date.parse(ready?.lastTransitionTime ?? '');
+          },
+          'the pod of a lost node',
+          120_000,
+        );
+        await shown('node that does not answer', params, { kind: 'READINESS', code: 'ENGINE_UNREACHABLE' }, fact);
+      } finally {
+        process.kill(Number(kubelet), 'SIGCONT');
+      }
+      await reaches(params, isWell);
       await stop(params);
     });
 

@@ -17,6 +17,7 @@ const expect = { poll: { timeout: 20_000 } };
 // Tests that need the whole cluster: they load it, measure its usage, time Davit's work, or create objects that exist
 // only once per cluster.
 const wantAll = [
+  'e2e/faults.kubernetes.test.ts',
   'e2e/installation.kubernetes.test.ts',
   'e2e/kubernetes-application.kubernetes.test.ts',
   'e2e/kubernetes-interrupted.kubernetes.test.ts',

@@ -119,7 +119,8 @@ export class InstanceEnds {
     const whole = new AbortController();
     // If the instance runs again, its output does not end. The lines up to the exit are stored as fast as those of
     // others.
-    const stored = instance.state === 'RUNNING' ? pause(linesMilliseconds / 3, whole.signal) : this.#watchers.stored(instance);
+    const stored =
+      instance.state === 'RUNNING' ? pause((linesMilliseconds * 2) / 3, whole.signal) : this.#watchers.stored(instance);
     await Promise.race([stored, pause(linesMilliseconds, AbortSignal.any([whole.signal, this.#stop]))]);
     whole.abort();
     return (await this.#parts.database.many(store.linesUntil, [instance.id, at, shownLines])).map(({ message }) => message);
