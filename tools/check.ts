@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { checkComments } from './comment-check.ts';
 import { checkImports } from './import-check.ts';
+import { checkLengths } from './length-check.ts';
 import { checkSql } from './sql-style.ts';
 
 /*
@@ -38,6 +39,12 @@ const checks: Readonly<Record<string, () => Promise<{ output: string; isGood: bo
   },
   comments: async () => {
     const lines = checkComments().map(({ file, line, message }) => `${file}:${line}: ${message}`);
+    return { output: lines.join('\n'), isGood: lines.length === 0 };
+  },
+  length: async () => {
+    const lines = checkLengths().map(
+      ({ file, lines }) => `${file}: has ${lines} lines; a file has one subject and at most 400 lines`,
+    );
     return { output: lines.join('\n'), isGood: lines.length === 0 };
   },
   sql: async () => {

@@ -12,7 +12,8 @@ install() {
     if node tools/dependencies-match.ts; then touch node_modules/.package-lock.json; return; fi
   fi
   echo "davit: installing the npm packages of package-lock.json" >&2
-  npm ci --include=dev --no-audit --no-fund --loglevel=error >&2
+  # npm of Debian warns of what Node.js 24 deprecates, which reads like a fault.
+  NODE_NO_WARNINGS=1 npm ci --include=dev --no-audit --no-fund --loglevel=error >&2
 }
 
 # Builds a package into its folder dist, if a file of it or of what it is made of is newer than the built file. Davit works

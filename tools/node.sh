@@ -12,7 +12,7 @@ if [ ! -x "$own/node" ] || [ "$(major "$own/node")" -lt 24 ]; then
   echo "davit: Node.js ${system:+here is older than 24; }installing Node.js 24 into .node/" >&2
   mkdir -p "$root/.node"
   [ -f "$root/.node/package.json" ] || echo '{"private":true}' >"$root/.node/package.json"
-  npm install --prefix "$root/.node" --no-save --no-audit --no-fund --loglevel=error node@24 >&2
+  NODE_NO_WARNINGS=1 npm install --prefix "$root/.node" --no-save --no-audit --no-fund --loglevel=error node@24 >&2
 fi
 [ -x "$own/node" ] || { echo "davit: installing Node.js 24 failed; see the lines above." >&2; exit 1; }
 echo "$own"

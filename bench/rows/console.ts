@@ -26,6 +26,7 @@ export const consoleRow: Row = {
 async function pages(loads: Loads, rounds: number): Promise<Measurement[]> {
   const taken = { overview: [] as number[], environment: [] as number[], service: [] as number[], logs: [] as number[] };
   const large = { 200: [] as number[], 1000: [] as number[] };
+  const graph: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const page = await loads.open(loads.many, '/', slowness);
     taken.overview.push(await timeOf(page, 'first row'));
@@ -38,6 +39,10 @@ async function pages(loads: Loads, rounds: number): Promise<Measurement[]> {
     for (const count of [200, 1000] as const) {
       const other = await loads.open(loads.large[count], `/environment/${loads.large[count].environmentId}`, slowness);
       large[count].push(await timeOf(other, 'first row'));
+      if (count === 200) {
+        await other.getByText('copy 200', { exact: true }).first().waitFor();
+        graph.push(await follow(other, 'main .tabs a[href$="/graph"]', '.graph li li:nth-child(200)'));
+      }
       await other.close();
     }
   }
@@ -47,6 +52,7 @@ async function pages(loads: Loads, rounds: number): Promise<Measurement[]> {
     line('from there to a service', 'ms', taken.service, 200),
     line('from there to its log', 'ms', taken.logs, 200),
     line('the first row of an environment, 200 services', 'ms', large[200], 1000),
+    line('from there to the graph of them', 'ms', graph, 200),
     line('the first row of an environment, 1,000 services', 'ms', large[1000], 1000),
   ];
 }

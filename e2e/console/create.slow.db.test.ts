@@ -33,6 +33,7 @@ test('a project, an environment and an application from a checked repository are
   await heading(page, 'live');
   await page.locator('.face').getByRole('link', { name: 'New service' }).click();
   await heading(page, 'New service');
+  await page.getByText('davit up --environment Blog/live').waitFor();
   await looksAt(page, 'new-service');
   await page.getByRole('link', { name: /^Application/ }).click();
   await heading(page, 'New application');

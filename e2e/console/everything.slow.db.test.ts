@@ -56,6 +56,7 @@ const addresses = (): Readonly<Record<string, readonly string[]>> => {
     '/organization/$organizationId/webhooks': organizationPage('webhooks'),
     '/project/$projectId': [`/project/${everything.projectId}`],
     '/environment/$environmentId': [environment],
+    '/environment/$environmentId/graph': [`${environment}/graph`],
     '/environment/$environmentId/deployments': [`${environment}/deployments`],
     '/environment/$environmentId/previews': [`${environment}/previews`],
     '/environment/$environmentId/settings': [`${environment}/settings`],

@@ -38,6 +38,12 @@ test('a push says why it did not deploy, and its commit is deployed by hand', as
   const { url, secret } = await api.call('createServiceGitWebhook', { params: { serviceId: services.worker }, body: {} });
   await page.getByRole('dialog').getByText(url, { exact: true }).waitFor();
   await looksAt(page, 'git-webhook');
+  // A new secret is asked for once, as deliveries with the present one are refused from then on.
+  await button(page, 'New secret').click();
+  await page.getByText('no push is seen until the git host has the new one').waitFor();
+  await looksAt(page, 'git-webhook-secret', [390]);
+  await button(page, 'Leave it').click();
+  await page.getByRole('dialog').getByText(secret, { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Close' }).click();
   expect(await page.evaluate<string>('document.documentElement.outerHTML')).not.toContain(secret);
 

@@ -1,6 +1,6 @@
 import type { Request } from '@davit/testkit/browser';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { heapOf, openLog, processorOf, scroll, startLoads, timeOf, type Loads } from './loads.ts';
+import { follow, heapOf, openLog, processorOf, scroll, startLoads, timeOf, type Loads } from './loads.ts';
 
 /*
  * Pages with much in them. Requests, memory and the processor time of a page have tight bounds: other programs on the
@@ -57,6 +57,24 @@ test.each([200, 1000] as const)(
   },
   60_000,
 );
+
+test('a graph of 200 services is drawn, and one of 1,000 leads to the table', async () => {
+  const place = loads.large[200];
+  const page = await loads.open(place, `/environment/${place.environmentId}`);
+  await page.getByText('copy 200', { exact: true }).first().waitFor();
+  const before = await processorOf(page);
+  await follow(page, 'main .tabs a[href$="/graph"]', '.graph li li:nth-child(200)');
+  expect((await processorOf(page)) - before).toBeLessThan(1000);
+  await page.getByText('No variable of a service refers to another service.').waitFor();
+  expect((await scroll(page, '.graph', 60)).processor).toBeLessThan(frame);
+  expect(await heapOf(page)).toBeLessThan(50);
+  await page.close();
+  const other = await loads.open(loads.large[1000], `/environment/${loads.large[1000].environmentId}/graph`);
+  await other.getByText('This environment has 1,000 services').waitFor();
+  await other.getByRole('link', { name: 'Show the table' }).click();
+  await other.getByText('copy 1', { exact: true }).first().waitFor();
+  await other.close();
+}, 60_000);
 
 test('1,000 variables are shown, scroll, and are filtered as fast as somebody types', async () => {
   const { api, serviceId, environmentId } = loads.many;

@@ -91,15 +91,17 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 const looks = 3;
+/** The height of a phone, of a tablet, and of a screen. */
+const heightOf = (width: number): number => (width === 390 ? 844 : width === 768 ? 1024 : 800);
 
 /**
- * Looks at a page in both themes at two widths: keeps pictures, and fails if axe finds something or the page is wider
+ * Looks at a page in both themes at three widths: keeps pictures, and fails if axe finds something or the page is wider
  * than its window. axe looks up to three times, since a change of the theme may be half done.
  */
-export async function looksAt(page: Page, name: string, widths: readonly number[] = [390, 1280]): Promise<void> {
+export async function looksAt(page: Page, name: string, widths: readonly number[] = [390, 768, 1280]): Promise<void> {
   const found: string[] = [];
   for (const width of widths) {
-    await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+    await page.setViewportSize({ width, height: heightOf(width) });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       let problems = await violationsOf(page);

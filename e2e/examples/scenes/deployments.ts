@@ -229,6 +229,23 @@ const perService: Readonly<Record<Noun, readonly string[]>> = {
   Terraform: ['Resources'],
 };
 
+/** The address of a container that is on the internet. It is deleted again. */
+async function linksOfContainer({ recorder }: ShopServer, api: Caller): Promise<void> {
+  const { id } = await recorder.prepare(api, 'createContainer', {
+    body: {
+      name: 'pictures',
+      registry_id: recorder.ids['containerRegistryId'],
+      image_name: 'shop/pictures',
+      tag: '1.4.0',
+      ports: [{ internal_port: 8080, external_port: 443, publicly_accessible: true, protocol: 'HTTP', is_default: true }],
+      healthchecks: {},
+    },
+  });
+  const params = { containerId: id };
+  await recorder.call(api, 'listContainerLinks', { params });
+  await recorder.prepare(api, 'deleteContainer', { params });
+}
+
 /** Reads how the services are, what they print and what happened. */
 export async function reading(shop: ShopServer, api: Caller): Promise<void> {
   const { recorder, local } = shop;
@@ -246,7 +263,8 @@ export async function reading(shop: ShopServer, api: Caller): Promise<void> {
     if (noun !== 'Terraform') await recorder.call(api, `list${noun}DeploymentHistory`);
     await recorder.call(api, `list${noun}DeploymentHistoryV2`);
   }
-  for (const noun of ['Application', 'Container', 'Helm']) await recorder.call(api, `list${noun}Links`);
+  for (const noun of ['Application', 'Helm']) await recorder.call(api, `list${noun}Links`);
+  await linksOfContainer(shop, api);
   for (const noun of ['Application', 'Container', 'Database', 'Helm', 'Job']) {
     const place = noun === 'Helm' ? placeOf(shop, noun) : {};
     await recorder.call(api, `getEnvironment${noun}Status`, place);

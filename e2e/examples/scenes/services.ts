@@ -107,6 +107,35 @@ export async function services(shop: ShopServer, api: Caller): Promise<void> {
   await checks(shop, api);
 }
 
+/** Commits of a job and of a chart that come from git. Both services are deleted again. */
+async function commits(shop: ShopServer, api: Caller): Promise<void> {
+  const { recorder } = shop;
+  const { gitTokenId: git_token_id } = recorder.ids;
+  const job = await recorder.prepare(api, 'createJob', {
+    body: {
+      name: 'report',
+      source: { docker: { git_repository: { ...repository('report'), git_token_id } } },
+      schedule: { cronjob: { scheduled_at: '0 6 * * 1' } },
+      healthchecks: {},
+      auto_deploy: false,
+    },
+  });
+  await recorder.call(api, 'listJobCommit', { params: { jobId: job.id } });
+  await recorder.prepare(api, 'deleteJob', { params: { jobId: job.id } });
+  const chart = await recorder.prepare(api, 'createHelm', {
+    ...placeOf(shop, 'Helm'),
+    body: {
+      name: 'sessions',
+      source: { git_repository: { ...repository('charts'), git_token_id } },
+      values_override: {},
+      ports: [],
+    },
+  });
+  const params = { helmId: chart.id };
+  await recorder.call(api, 'listHelmCommit', { params, query: { of: 'chart' } });
+  await recorder.prepare(api, 'deleteHelm', { params });
+}
+
 const network = {
   'network.ingress.proxy_body_size_mb': 50,
 };
@@ -167,7 +196,8 @@ async function restrictions({ recorder }: ShopServer, api: Caller): Promise<void
 }
 
 /** Checks of sources before a service is created from them. */
-async function checks({ recorder }: ShopServer, api: Caller): Promise<void> {
+async function checks(shop: ShopServer, api: Caller): Promise<void> {
+  const { recorder } = shop;
   const { containerRegistryId } = recorder.ids;
   const git_repository = repository('web');
   await recorder.call(api, 'checkContainerImage', {
@@ -178,8 +208,8 @@ async function checks({ recorder }: ShopServer, api: Caller): Promise<void> {
   await recorder.call(api, 'checkGitFile', { body: { git_repository, files: ['Dockerfile'] } });
   await recorder.call(api, 'checkHelmRepository', { body: { git_repository: repository('charts') } });
   await recorder.call(api, 'createHelmDefaultValues', { body: { source: { git_repository: repository('charts') } } });
-  for (const noun of ['Application', 'Job', 'Terraform']) await recorder.call(api, `list${noun}Commit`);
-  await recorder.call(api, 'listHelmCommit', { query: { of: 'chart' } });
+  for (const noun of ['Application', 'Terraform']) await recorder.call(api, `list${noun}Commit`);
+  await commits(shop, api);
   await recorder.call(api, 'listApplicationContributor');
   for (const id of [
     'getGitTokenAssociatedServices',

@@ -2,9 +2,10 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { auditFilterIn } from './data/organization-audit.ts';
 import { Frame } from './frame/frame.tsx';
 import { DeploymentPage } from './pages/deployment.tsx';
-import { DeploymentsOfEnvironment, EnvironmentPage, ServicesOfEnvironment } from './pages/environment.tsx';
+import { DeploymentsOfEnvironment, EnvironmentPage } from './pages/environment.tsx';
 import { Overview } from './pages/overview.tsx';
 import { ServicePage, Summary } from './pages/service.tsx';
+import { ServicesOfEnvironment } from './pages/services.tsx';
 import { Face } from './parts/face.tsx';
 
 const root = createRootRoute({
@@ -29,6 +30,11 @@ const parts = createRoute({
 });
 const environment = createRoute({ getParentRoute: () => root, path: '/environment/$environmentId', component: EnvironmentPage });
 const services = createRoute({ getParentRoute: () => environment, path: '/', component: ServicesOfEnvironment });
+const graph = createRoute({
+  getParentRoute: () => environment,
+  path: '/graph',
+  component: lazyRouteComponent(() => import('./pages/graph/graph.tsx'), 'GraphPage'),
+});
 const deployments = createRoute({
   getParentRoute: () => environment,
   path: '/deployments',
@@ -245,7 +251,7 @@ export const router = createRouter({
     organization,
     parts,
     webhooks,
-    environment.addChildren([services, deployments, previews, environmentSettings]),
+    environment.addChildren([services, graph, deployments, previews, environmentSettings]),
     ...beginnings,
     account,
     organizationPages,

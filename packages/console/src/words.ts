@@ -110,7 +110,7 @@ export function servicesOfStage(stage: EnvironmentDetails['stages'][number]): Se
   return [databases, terraforms, helms, jobs, containers, applications].flat();
 }
 
-const typeNames: Readonly<Record<ServiceType, string>> = {
+export const typeNames: Readonly<Record<ServiceType, string>> = {
   APPLICATION: 'Application',
   CONTAINER: 'Container',
   DATABASE: 'Database',
@@ -140,4 +140,13 @@ export function deploymentNumber(executionId: string): string {
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** How a line of a log looks. */
+export type LineLook = 'info' | 'warn' | 'err';
+
+/** Returns how a line looks whose level the API names so; null: the line names none. The page itself guesses nothing. */
+export function lookOf(level: string | null): LineLook {
+  if (level === 'ERROR') return 'err';
+  return level === 'WARNING' ? 'warn' : 'info';
 }

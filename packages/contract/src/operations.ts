@@ -19,12 +19,15 @@ import * as rule from './deployment/rule.ts';
 import * as stage from './deployment/stage.ts';
 import * as check from './environment/check.ts';
 import * as clone from './environment/clone.ts';
+import * as environmentDeploy from './environment/deploy.ts';
 import * as environment from './environment/environment.ts';
+import * as environmentLog from './environment/log.ts';
 import * as annotationsGroup from './group/annotations-group.ts';
 import * as labelsGroup from './group/labels-group.ts';
 import { createHelmDefaultValues } from './environment/helm-values.ts';
 import * as lifecycleTemplate from './environment/lifecycle-template.ts';
 import * as overview from './environment/overview.ts';
+import * as environmentStatuses from './environment/statuses.ts';
 import { checkGitRepository } from './environment/repository-check.ts';
 import * as selection from './environment/selection.ts';
 import * as gitCommit from './git/commit.ts';
@@ -32,8 +35,10 @@ import * as gitEvent from './git/event.ts';
 import * as gitImage from './git/image.ts';
 import type { ById, Operation } from './operation.ts';
 import * as account from './organization/account.ts';
+import * as apiToken from './organization/api-token.ts';
 import * as certificateAuthority from './organization/certificate-authority.ts';
 import * as event from './organization/event.ts';
+import * as gitToken from './organization/git-token.ts';
 import * as member from './organization/member.ts';
 import * as organization from './organization/organization.ts';
 import { getOrganizationOverview } from './organization/overview.ts';
@@ -71,6 +76,8 @@ const clusters = {
 };
 const modules = {
   ...organization,
+  ...apiToken,
+  ...gitToken,
   ...event,
   ...certificateAuthority,
   ...containerRegistry,
@@ -90,6 +97,9 @@ const modules = {
   ...project,
   ...clusters,
   ...environment,
+  ...environmentDeploy,
+  ...environmentStatuses,
+  ...environmentLog,
   ...overview,
   ...selection,
   ...clone,

@@ -1,4 +1,5 @@
 import { neverAborted } from '@davit/base';
+import type { ClusterHealth } from './cluster-health.ts';
 import type { ClusterDriver, ClusterRoutes, ClusterUpgrades } from './driver.ts';
 import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterBuilder } from './image-builder.ts';
@@ -54,6 +55,10 @@ export function proxyCluster(kind: string, use: Use<ClusterDriver>): ClusterDriv
       pressure: (signal) => use(signal, async (cluster, within) => (await cluster.metrics?.pressure(within)) ?? [], false),
     },
   };
+}
+
+export function proxyHealth(use: Use<ClusterHealth>): ClusterHealth {
+  return { faults: (instanceIds, signal) => use(signal, (health, within) => health.faults(instanceIds, within)) };
 }
 
 export function proxyRoutes(use: Use<ClusterRoutes>): ClusterRoutes {

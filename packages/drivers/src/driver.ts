@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { CallContext } from './call-context.ts';
+import type { ClusterHealth } from './cluster-health.ts';
 import type { ClusterCharts } from './helm-driver.ts';
 import type { ClusterScaling } from './scaling.ts';
 import type { ClusterSchedules } from './schedules.ts';
@@ -18,9 +19,15 @@ export interface ClusterDescription {
 
 /** An event of an instance. It is only a hint to look: after a gap in the events, `observe` returns the true state. */
 export interface InstanceEvent {
-  readonly type: 'STARTED' | 'DIED' | 'REMOVED';
+  /**
+   * - CHANGED: something else about the instance has changed, such as whether it is ready.
+   * - NOT_LIVE: a cluster with `health` restarts the instance because its liveness probe fails.
+   */
+  readonly type: 'STARTED' | 'DIED' | 'REMOVED' | 'CHANGED' | 'NOT_LIVE';
   readonly service: string;
   readonly instance: string;
+  /** Only for NOT_LIVE: the last attempts of the probe, newest last. Empty if the cluster does not report them. */
+  readonly attempts?: readonly string[];
 }
 
 /**
@@ -337,6 +344,9 @@ export interface ClusterDriver {
 
   /** Absent if the cluster cannot measure usage. */
   readonly metrics?: ClusterMetrics;
+
+  /** Absent if Davit restarts the instances that exit, and runs their probes. */
+  readonly health?: ClusterHealth | undefined;
 
   /** Absent if something other than Davit limits the disk usage of instances. */
   readonly disk?: ClusterDisk | undefined;

@@ -53,9 +53,9 @@ export interface TcpRoute {
   /** Port of the host that the gateway listens on. */
   readonly listenPort: number;
   /**
-   * Clients may begin with TLS, which the gateway then terminates with the certificate of the requested host. Only for
-   * protocols in which the client speaks first: the gateway waits for its first bytes. Without an HTTPS port, clients
-   * cannot. Default: the gateway passes everything on.
+   * Clients may begin with TLS, or ask for it as those of PostgreSQL do. The gateway then terminates TLS with the
+   * certificate of the requested host. Only for protocols in which the client speaks first: the gateway waits for its
+   * first bytes. Without an HTTPS port, clients cannot. Default: the gateway passes everything on.
    */
   readonly acceptsTls?: true;
   readonly backends: readonly Backend[];

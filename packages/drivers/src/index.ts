@@ -1,5 +1,6 @@
 export * from './workload.ts';
 export * from './driver.ts';
+export type { ClusterHealth } from './cluster-health.ts';
 export * from './driver-proxy.ts';
 export * from './scaling.ts';
 export * from './schedules.ts';
@@ -16,12 +17,14 @@ export { causes, DriverError, RoutesLeftOutError, type Cause, type DriverErrorIn
 export { RouteClaims } from './route-claims.ts';
 export { describeExit } from './exit-code.ts';
 export { initRefusal } from './init-words.ts';
-export { createGateway, type GatewayOptions, type LocalGateway } from './gateway/gateway.ts';
+export { createGateway, type LocalGateway } from './gateway/gateway.ts';
+export type { GatewayOptions } from './gateway/options.ts';
 export * from './docker/index.ts';
 // `@davit/drivers/kubernetes` contains the Kubernetes driver. It is only loaded if an installation has a Kubernetes
 // cluster.
 export type { FakeCall, FakeScript } from './fake/calls.ts';
-export { createFakeCluster, type FakeCluster, type FakeUse } from './fake/fake-cluster.ts';
+export { createFakeCluster, type FakeCluster } from './fake/fake-cluster.ts';
+export type { FakeUse } from './fake/fake-containers.ts';
 export type { FakeScaled, FakeScaling } from './fake/fake-scaling.ts';
 export { createFakeCharts, type FakeCharts } from './fake/fake-charts.ts';
 export { FakeTerraform } from './fake/fake-terraform.ts';

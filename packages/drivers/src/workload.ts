@@ -201,11 +201,13 @@ export interface Instance {
   /** Time of the latest start in ISO 8601; null before the first start. */
   readonly startedAt: string | null;
   readonly exit: InstanceExit | null;
+  /** The instance runs, but the cluster, which probes it itself, sends it no requests. */
+  readonly unready?: true;
   /** Absent if, as far as the cluster remembers, the instance has never exited. */
   readonly lastEnd?: InstanceEnd;
   /**
-   * How often the cluster itself has restarted the instance. Absent if the cluster does not restart instances, or never
-   * restarted this one.
+   * How often the cluster itself has restarted the instance, including the restart that follows its latest exit. Absent
+   * if the cluster does not restart instances, or never restarted this one.
    */
   readonly restarts?: number;
   /** Seconds that the cluster waits before the next restart; absent if unknown. */

@@ -27,7 +27,10 @@ export interface ReleasePort {
   readonly public: boolean;
   readonly isDefault: boolean;
   readonly protocol: PortProtocol;
-  /** Host names under which the gateway serves the port; empty for ports that are not public. */
+  /**
+   * Host names under which the gateway serves the port; empty for ports that are not public. Of a TCP port: the names
+   * for which it has a certificate of its own.
+   */
   readonly hosts: readonly string[];
   /**
    * Host names of the users' own under which the gateway serves the port; a leading `*.` stands for one label. Absent
@@ -36,7 +39,7 @@ export interface ReleasePort {
   readonly customHosts?: readonly string[];
   readonly pathPrefix: string;
   readonly pathRewrite: string | null;
-  /** Clients of a public TCP port may begin with TLS, which the gateway terminates. Absent: they cannot. */
+  /** The gateway terminates TLS for clients of a public TCP port that want it. Absent: it does not. */
   readonly acceptsTls?: true;
 }
 

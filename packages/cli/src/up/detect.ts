@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { go, rust } from './compiled.ts';
 import type { Detected, Finder, Folder, Language } from './detected.ts';
+import { runGit } from './git.ts';
 import { java } from './java.ts';
 import { findNode } from './node.ts';
 import { php, ruby } from './scripted.ts';
@@ -26,7 +27,7 @@ const usualPorts: Readonly<Record<Language, number>> = {
 const largestFile = 200_000;
 /** Lock files are generated, and longer than what people write. */
 const largestLock = 5_000_000;
-const mostFiles = 300;
+const mostFiles = 1000;
 const leftOut = new Set(['node_modules', 'vendor', 'target', 'dist', 'build', 'venv', '__pycache__', 'test', 'tests']);
 
 /** Returns the folder of a path. */
@@ -46,13 +47,29 @@ export function openFolder(root: string): Folder {
         for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
           const name = path.posix.join(folder, entry.name);
           if (entry.isFile()) names.push(name);
-          else if (entry.isDirectory() && !entry.name.startsWith('.') && !leftOut.has(entry.name)) folders.push(name);
+          else if (entry.isDirectory() && !isLeftOut(name)) folders.push(name);
         }
         if (names.length > mostFiles) break;
       }
-      return names;
+      return sent(root, names);
     },
   };
+}
+
+function isLeftOut(folder: string): boolean {
+  const name = path.posix.basename(folder);
+  // Bundler packs gems there.
+  if (folder === 'vendor' || folder === 'vendor/cache') return false;
+  return name.startsWith('.') || leftOut.has(name) || folder.startsWith('vendor/');
+}
+
+/** Returns the files without those that .gitignore names, which are not sent. Outside of a repository these are all. */
+async function sent(root: string, names: readonly string[]): Promise<readonly string[]> {
+  const words = ['check-ignore', '--no-index', '-z', '--stdin'];
+  const { code, out } = await runGit(words, { folder: root, stdin: names.join('\0') });
+  if (code !== 0) return names;
+  const ignored = new Set(out.split('\0'));
+  return names.filter((name) => !ignored.has(name));
 }
 
 /** Returns what kind of program is in the folder; null if it is none that is known. */
@@ -64,7 +81,7 @@ export async function detect(folder: Folder): Promise<Detected | null> {
     if (found === null) continue;
     // The web server of these listens on its own port.
     const isServed = found.language === 'static files' || found.language === 'PHP' || found.facts['output'] !== undefined;
-    const stated = isServed ? null : await findPort(folder, names);
+    const stated = isServed ? null : await findPort(folder, names, found.facts['at']);
     return { ...found, port: stated?.port ?? (isServed ? 8080 : usualPorts[found.language]), portFrom: stated?.from ?? null };
   }
   return null;
@@ -135,26 +152,44 @@ const pages: Finder = (_folder, names) => {
 };
 
 const sources = /\.(c?js|mjs|ts|py|go|rs|java|kt|rb|properties|ya?ml|toml)$/;
+/** Files that are about other programs, such as databases. */
+const others = /(^|\/)(?:docker-)?compose[\w.-]*\.ya?ml$|\b(?:test|spec)\b/i;
 const statements = [
   /\.listen\(\s*(?:Number\()?\s*(\d{2,5})/,
   /\bPORT\b["')\]]*\s*(?:\|\||\?\?|,|:-)\s*["']?(\d{2,5})/,
+  /\bPORT\b["')\]]*\)?\s*(?:\.\w+\(.*?|\{\s*)["']?\b(\d{4,5})\b/,
   /\b(?:const|let|var)\s+port\s*(?::\s*\w+\s*)?=\s*(\d{2,5})/i,
   /ListenAndServe\(\s*"[^":]*:(\d{2,5})"/,
   /\.(?:Run|Listen|Start)\(\s*"[^":]*:(\d{2,5})"/,
+  /"(?:tcp4?",\s*")?:(\d{4,5})"/,
   /bind\(\s*"[^":]*:(\d{2,5})"/,
-  /\bport\s*=\s*(\d{2,5})/,
+  /\bbind\(\(\s*"[^"]*",\s*(\d{2,5})\)/,
+  /\(\[\d+(?:,\s*\d+){3}\],\s*(\d{2,5})\)/,
+  /\bInetSocketAddress\((?:"[^"]*",\s*)?(\d{2,5})\)/,
+  /^\s*port\((\d{2,5})\)/,
+  /\bset :port,\s*(\d{2,5})/,
+  /\bport\s*:?=\s*["']?(\d{2,5})/,
   /^server\.port\s*=\s*(?:\$\{PORT:)?(\d{2,5})/,
   /\b(?:127\.0\.0\.1|0\.0\.0\.0|localhost|\[::\]):(\d{2,5})\b/,
 ];
+/** Ports of databases, queues and the like, to which programs connect. */
+const ofOthers = new Set([
+  1025, 1433, 1521, 2181, 2379, 3306, 4222, 4317, 4318, 5432, 5672, 6379, 8125, 9092, 9200, 9411, 11_211, 26_257, 27_017,
+]);
 
-/** Returns the port on which the program listens, where a source file says it; null if none does. */
-export async function findPort(folder: Folder, names: readonly string[]): Promise<Port | null> {
-  for (const name of names.filter((one) => sources.test(one) && !/\b(test|spec)\b/i.test(one))) {
+/**
+ * Returns the port on which the program listens, where a source file says it; null if none does. Files in the folder
+ * `near` come first: others may be of other programs.
+ */
+export async function findPort(folder: Folder, names: readonly string[], near = ''): Promise<Port | null> {
+  const all = names.filter((name) => sources.test(name) && !others.test(name));
+  const isNear = (name: string): boolean => near !== '' && name.startsWith(`${near}/`);
+  for (const name of [...all.filter(isNear), ...all.filter((one) => !isNear(one))]) {
     const lines = ((await folder.read(name)) ?? '').split('\n');
     for (const [index, line] of lines.entries()) {
       for (const statement of statements) {
         const port = Number(statement.exec(line)?.[1]);
-        if (port > 0 && port < 65_536) return { port, from: `${name}:${index + 1}` };
+        if (port > 0 && port < 65_536 && !ofOthers.has(port)) return { port, from: `${name}:${index + 1}` };
       }
     }
   }

@@ -2,7 +2,7 @@
 export interface Folder {
   /** Returns the text of a file; null if there is none. */
   read(name: string): Promise<string | null>;
-  /** Returns the names of files, with those in folders, in the order of their depth. At most some hundred. */
+  /** Returns the names of files, with those in folders, in the order of their depth. At most about a thousand. */
   list(): Promise<readonly string[]>;
 }
 

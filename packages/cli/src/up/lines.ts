@@ -40,8 +40,11 @@ export async function dataFolders(folder: Folder, names: readonly string[]): Pro
     .join(' ');
 }
 
-/** Returns the one of several programs that answers requests, by its name; otherwise the first. */
-export function likeliest(programs: readonly string[]): string | undefined {
-  const usual = /(?:^|[/_-])(server|api|web|app|http|main)(?:[/_.-]|$)/;
-  return programs.find((name) => usual.test(name)) ?? programs[0];
+/**
+ * Returns the one of several programs that answers requests: by its name, otherwise the first of those that listen
+ * somewhere, otherwise the first of all.
+ */
+export function likeliest(programs: readonly string[], listening: readonly string[] = []): string | undefined {
+  const usual = /(?:^|[/_-])(server|api|web|app|http|main|backend)(?:[/_.-]|$)/;
+  return programs.find((name) => usual.test(name)) ?? listening[0] ?? programs[0];
 }

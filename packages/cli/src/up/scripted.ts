@@ -1,35 +1,91 @@
-import type { Detected, Finder } from './detected.ts';
+import path from 'node:path';
+import type { Detected, Finder, Folder } from './detected.ts';
 import { command, debianPackages, library } from './lines.ts';
 
 /** Extensions that the image of PHP has already. */
 const builtIn = new Set(
-  'ctype curl date dom fileinfo filter hash iconv json libxml mbstring openssl pcre pdo pdo_sqlite phar posix random readline reflection session simplexml sodium spl sqlite3 standard tokenizer xml xmlreader xmlwriter zlib'.split(
+  'core ctype curl date dom fileinfo filter hash iconv json libxml mbstring mysqlnd openssl pcre pdo pdo_sqlite phar posix random readline reflection session simplexml sodium spl sqlite3 standard tokenizer xml xmlreader xmlwriter zlib'.split(
     ' ',
   ),
 );
 
+/** Folders from which frameworks serve pages, so that the rest of the project is not served. */
+const webFolders = ['public', 'web', 'webroot', 'htdocs', 'www', 'pub'];
+
+/** What sources say that need an extension, where no composer.json names it. */
+const usesOf: Readonly<Record<string, RegExp>> = {
+  mysqli: /\bmysqli(?:_|\()/,
+  pdo_mysql: /["']mysql:/,
+  pdo_pgsql: /["']pgsql:/,
+  pgsql: /\bpg_p?connect\(/,
+  gd: /\bimage(?:create|ttf)/,
+  zip: /\bnew \\?ZipArchive\b/,
+  intl: /\bnew \\?(?:NumberFormatter|IntlDateFormatter|Collator)\b/,
+  bcmath: /\bbc(?:add|sub|mul|div|comp)\(/,
+  redis: /\bnew \\?Redis\(/,
+};
+
 export const php: Finder = async (folder, names) => {
-  const because = ['composer.json', 'index.php', 'public/index.php'].find((name) => names.includes(name));
-  if (because === undefined) return null;
+  const pages = ['index.php', ...webFolders.map((one) => `${one}/index.php`)];
+  const page = pages.slice(1).find((name) => names.includes(name)) ?? pages.find((name) => names.includes(name));
+  // Without a page it is a library, or a program for the command line.
+  if (page === undefined) return null;
   const text = (await folder.read('composer.json')) ?? '';
+  const { require = {}, config } = parseComposer(text);
   const own = ['composer.json', 'composer.lock', 'symfony.lock'].filter((name) => names.includes(name));
-  const wanted = [...text.matchAll(/"ext-([\w-]+)"/g)].flatMap(([, name = '']) => name.toLowerCase().replace('zend-', ''));
+  const wanted = Object.keys(require).flatMap((name) => /^ext-(.+)$/.exec(name.toLowerCase().replace('zend-', ''))?.[1] ?? []);
   // Most frameworks read MySQL or PostgreSQL, and Composer unpacks with zip.
-  const usual = text === '' ? ['opcache'] : ['opcache', 'pdo_mysql', 'pdo_pgsql', 'zip'];
-  const framework = names.includes('artisan') ? 'laravel' : text.includes('"symfony/framework-bundle"') ? 'symfony' : '';
+  const usual =
+    text === '' ? ['opcache', ...(await usedExtensions(folder, names))] : ['opcache', 'pdo_mysql', 'pdo_pgsql', 'zip'];
+  const framework = names.includes('artisan') ? 'laravel' : 'symfony/framework-bundle' in require ? 'symfony' : '';
   // Laravel builds pages by scripts of Node.js.
   const scripts = framework === 'laravel' ? ((await folder.read('package.json')) ?? '') : '';
+  const root = path.posix.dirname(page).replace(/^\.$/, '');
   const facts = {
-    root: names.includes('public/index.php') ? 'public' : '',
+    root,
+    // Apache sends what is no file to the page, where no .htaccess does.
+    front: String(text !== '' && !names.includes(path.posix.join(root, '.htaccess'))),
     // Packages in folders of the project are installed from there.
     composer: text === '' ? '' : /"type"\s*:\s*"path"/.test(text) ? '.' : own.join(' '),
     extensions: [...new Set([...usual, ...wanted.filter((name) => !builtIn.has(name))])].join(' '),
     framework,
     assets: /"build"\s*:\s*"[^"]*vite/.test(scripts) ? (names.includes('package-lock.json') ? 'npm ci' : 'npm install') : '',
   };
-  const platform = /"platform"\s*:\s*\{[^}]*"php"\s*:\s*"(\d+\.\d+)/.exec(text)?.[1];
-  return { language: 'PHP', because, version: platform ?? /"php"\s*:\s*"[^\d]*(\d+\.\d+)/.exec(text)?.[1] ?? null, facts };
+  const platform = /^\d+\.\d+/.exec(config?.platform?.['php'] ?? '')?.[0];
+  const because = text === '' ? page : 'composer.json';
+  return { language: 'PHP', because, version: platform ?? phpVersion(require['php'] ?? ''), facts };
 };
+
+interface ComposerFile {
+  readonly require?: Readonly<Record<string, string>>;
+  readonly config?: { readonly platform?: Readonly<Record<string, string>> };
+}
+
+function parseComposer(text: string): ComposerFile {
+  try {
+    const value: ComposerFile | null = text === '' ? {} : JSON.parse(text);
+    return value ?? {};
+  } catch {
+    // Composer reports what is wrong with it, when the image is built.
+    return {};
+  }
+}
+
+/** Returns the version that fits a constraint of Composer; null: the newest one does. */
+function phpVersion(constraint: string): string | null {
+  const last = constraint.split('|').at(-1)?.trim() ?? '';
+  const [, major = '', minor] = /(\d+)(?:\.(\d+))?/.exec(last) ?? [];
+  if (major === '' || (last.startsWith('>') && !last.includes('<'))) return null;
+  // The last minor release of an old major one is what its images can still be built on.
+  if (Number(major) < 8) return major === '7' ? '7.4' : '5.6';
+  return minor === undefined ? null : `${major}.${minor}`;
+}
+
+async function usedExtensions(folder: Folder, names: readonly string[]): Promise<string[]> {
+  const texts = await Promise.all(names.filter((name) => name.endsWith('.php')).map((name) => folder.read(name)));
+  const all = texts.join('\n');
+  return Object.entries(usesOf).flatMap(([name, use]) => (use.test(all) ? [name] : []));
+}
 
 /** Settings of frameworks: the log goes where Davit reads it. */
 const phpSettings: Readonly<Record<string, string>> = {
@@ -38,7 +94,7 @@ const phpSettings: Readonly<Record<string, string>> = {
 };
 
 export function phpFile({ version, port, facts }: Detected): string {
-  const { root = '', composer = '', extensions = '', framework = '', assets = '' } = facts;
+  const { root = '', composer = '', extensions = '', framework = '', assets = '', front } = facts;
   const install = 'composer install --no-dev --no-interaction --no-progress';
   const early =
     composer === '.'
@@ -65,6 +121,8 @@ RUN ${assets} && npm run build
 
 `;
   const taken = assets === '' ? '' : 'COPY --from=assets --chown=www-data /app/public/build public/build\n';
+  const isFront =
+    front === 'true' ? " \\\n && echo 'FallbackResource /index.php' > /etc/apache2/conf-enabled/front-controller.conf" : '';
   const site = '/etc/apache2/sites-available/000-default.conf';
   const setRoot = root === '' ? '' : ` -e 's#/var/www/html#/var/www/html/${root}#'`;
   return `${built}FROM ${library}/php:${version ?? '8.4'}-apache
@@ -72,7 +130,7 @@ RUN ${assets} && npm run build
 ENV PORT=${port}${phpSettings[framework] ?? ''}${composer === '' ? '' : ' COMPOSER_HOME=/tmp/composer'}
 RUN sed -ri 's#^Listen 80$#Listen \${PORT}#' /etc/apache2/ports.conf \\
  && sed -ri -e 's#:80>#:\${PORT}>#'${setRoot} ${site} && a2enmod rewrite \\
- && mv "$PHP_INI_DIR/php.ini-production" "$PHP_INI_DIR/php.ini"
+ && mv "$PHP_INI_DIR/php.ini-production" "$PHP_INI_DIR/php.ini"${isFront}
 # Extensions, with the libraries that they need.
 COPY --from=docker.io/mlocati/php-extension-installer:2 /usr/bin/install-php-extensions /usr/local/bin/
 RUN install-php-extensions ${extensions}
@@ -96,7 +154,10 @@ export const ruby: Finder = async (folder, names) => {
   const exact = /^ruby ["'](\d+\.\d+\.\d+)["']/m.exec(text)?.[1];
   const version = (await folder.read('.ruby-version')) ?? /^ruby ["'][^\d"']*(\d+\.\d+)/m.exec(text)?.[1] ?? '';
   const isRails = names.includes('bin/rails') || /^\s*gem ["']rails["']/m.test(text);
-  const gems = `${text}\n${(await folder.read('Gemfile.lock')) ?? ''}`;
+  const lock = (await folder.read('Gemfile.lock')) ?? '';
+  const platforms = /^PLATFORMS\r?\n((?: .*\r?\n?)*)/m.exec(lock)?.[1];
+  const isForLinux = names.includes('Gemfile.lock') && (platforms === undefined || /\b(?:ruby|linux)\b/.test(platforms));
+  const gems = `${text}\n${lock}`;
   const has = (gem: string): boolean => new RegExp(`^\\s*(?:gem ["']${gem}["']|${gem} \\()`, 'm').test(gems);
   const program = names.find((name) => ['app.rb', 'server.rb', 'main.rb'].includes(name));
   const rack = has('puma') ? 'puma --bind tcp://0.0.0.0:$PORT' : 'rackup --host 0.0.0.0 --port $PORT';
@@ -110,7 +171,9 @@ export const ruby: Finder = async (folder, names) => {
   const facts = {
     start: `bundle exec ${start}`,
     files: ['Gemfile', 'Gemfile.lock', '.ruby-version'].filter((name) => names.includes(name)).join(' '),
-    frozen: names.includes('Gemfile.lock') ? 'BUNDLE_DEPLOYMENT=1 ' : '',
+    // Bundler refuses a lock file that was only resolved for another system, unless it may add this one.
+    frozen: isForLinux ? 'BUNDLE_DEPLOYMENT=1 ' : '',
+    cache: names.some((name) => /^vendor\/cache\/.*\.gem$/.test(name)) ? 'vendor/cache' : '',
     // Gems in folders of the project are installed from there.
     isLocal: String(/\bpath:|:path =>|^\s*gemspec/m.test(text)),
     rails: isRails ? 'true' : '',
@@ -122,12 +185,13 @@ export const ruby: Finder = async (folder, names) => {
 };
 
 export function rubyFile({ version, port, facts }: Detected): string {
-  const { start = '', files = 'Gemfile', frozen = '', isLocal, rails = '', assets, node = '', packages = '' } = facts;
+  const { start = '', files = 'Gemfile', frozen = '', cache = '', isLocal, rails = '', assets, node = '', packages = '' } = facts;
   const release = version ?? '3.4';
+  const gems = cache === '' ? '' : `COPY ${cache} ${cache}\n`;
   const early =
     isLocal === 'true'
       ? 'COPY . .\nRUN bundle install\n'
-      : `# Gems are installed again only when these files change.\nCOPY ${files} ./\nRUN bundle install\nCOPY . .\n`;
+      : `# Gems are installed again only when these files change.\nCOPY ${files} ./\n${gems}RUN bundle install\nCOPY . .\n`;
   const tools = node === '' ? '' : debianPackages(['nodejs', 'npm']);
   const modules = node === 'yarn' ? 'npm install --global yarn && yarn install && ' : node === 'npm' ? 'npm install && ' : '';
   const keys = 'SECRET_KEY_BASE_DUMMY=1 SECRET_KEY_BASE=for-the-build-only';

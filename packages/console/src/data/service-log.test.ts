@@ -8,20 +8,22 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 // oxlint-disable typescript/no-unsafe-type-assertion -- only these fields are read
-const line = (id: string) => ({ event: 'SERVICE_LOG', data: { id, at: '', message: id, pod_name: 'a' } }) as Partial<Received>;
+const line = (id: string, level: string | null = null) =>
+  ({ event: 'SERVICE_LOG', data: { id, at: '', message: id, pod_name: 'a', level } }) as Partial<Received>;
 const opened = (resumed: boolean) => ({ event: 'OPEN', data: { resumed } }) as Partial<Received>;
 
 // oxlint-enable typescript/no-unsafe-type-assertion
 /** Follows the events; returns the lines that the page shows at the end. */
-async function shown(events: readonly Partial<Received>[], signal = new AbortController().signal): Promise<string[]> {
+async function linesOf(events: readonly Partial<Received>[], signal = new AbortController().signal) {
   stream.mockImplementation(async function* () {
     for (const event of events) yield await Promise.resolve(event);
   });
   let log: ServiceLog = { lines: [], isReady: false, error: null };
   await followLog('s', (change) => void (log = change(log)), signal);
   await vi.runAllTimersAsync();
-  return log.lines.map(({ id }) => id);
+  return log.lines;
 }
+const shown = async (...input: Parameters<typeof linesOf>) => (await linesOf(...input)).map(({ id }) => id);
 
 test('lines that are sent again after a reset are shown once', async () => {
   const reset: Partial<Received> = { event: 'RESET', data: { message: '' } };
@@ -35,4 +37,9 @@ test('a line of a service does not appear on the page of the next one', async ()
   const following = shown([opened(false), line('1')], leave.signal);
   leave.abort();
   expect(await following).toEqual([]);
+});
+
+test('a line looks as the API says, whatever words are in it', async () => {
+  const lines = await linesOf([opened(false), line('no error', 'INFO'), line('1', 'ERROR'), line('2', 'WARNING'), line('error')]);
+  expect(lines.map(({ level }) => level)).toEqual(['info', 'err', 'warn', 'info']);
 });

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { ApiError } from '@davit/client';
 import { api } from '../api.ts';
+import { lookOf } from '../words.ts';
 import type { LogLine } from '../parts/log-lines.tsx';
 
 /** Lines that are kept in the page; older ones are forgotten. */
@@ -59,15 +60,8 @@ export async function followLog(serviceId: string, change: (change: Change) => v
       change((before) => ({ ...before, lines: [] }));
     }
     if (event !== 'SERVICE_LOG') continue;
-    const { id, at, message, pod_name: instance } = data;
-    collected.push({ id, at, text: message, instance, level: levelOf(message) });
+    const { id, at, message, level, pod_name: instance } = data;
+    collected.push({ id, at, text: message, instance, level: lookOf(level) });
     timer ??= setTimeout(show, collectMilliseconds);
   }
-}
-
-/** Returns how loud a line is. Programs have no common form for that, so only plain words at the beginning count. */
-function levelOf(message: string): LogLine['level'] {
-  const start = message.slice(0, 60);
-  if (/\b(error|fatal|panic|exception)\b/i.test(start)) return 'err';
-  return /\bwarn(ing)?\b/i.test(start) ? 'warn' : 'info';
 }

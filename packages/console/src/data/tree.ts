@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CallAnswer } from '@davit/client';
 import { createContext, useMemo } from 'react';
-import { isUnderWay, type StateWord, type States } from '../words.ts';
+import { isUnderWay, type ServiceType, type StateWord, type States } from '../words.ts';
 import { overviewOf, projectsOf } from './queries.ts';
 
 type Overview = CallAnswer<'getOrganizationOverview'>['results'];
@@ -10,7 +10,13 @@ type Overview = CallAnswer<'getOrganizationOverview'>['results'];
 export interface ServiceNode extends States {
   readonly id: string;
   readonly name: string;
+  readonly type: ServiceType;
   readonly isOutOfDate: boolean;
+  readonly instances: number | null;
+  readonly wanted: number | null;
+  readonly deployedAt: string | null;
+  /** The public addresses of what is deployed. */
+  readonly addresses: readonly string[];
   /** Why it is failing, the worst first. */
   readonly problems: Overview[number]['services'][number]['problems'];
 }
@@ -94,6 +100,13 @@ function serviceNodeOf(record: Overview[number]['services'][number]): ServiceNod
   const isFormer = ({ severity, since }: ServiceNode['problems'][number]): boolean =>
     isUnderWay(state) && severity === 'ERROR' && since === at;
   const problems = record.problems.filter((problem) => !isFormer(problem));
-  const isOutOfDate = record.deployment_status === 'OUT_OF_DATE';
-  return { id, name, state, running_status, conditions: problems, problems, isOutOfDate };
+  return {
+    ...{ id, name, state, running_status, conditions: problems, problems },
+    type: record.service_type,
+    isOutOfDate: record.deployment_status === 'OUT_OF_DATE',
+    instances: record.running_instances,
+    wanted: record.wanted_instances,
+    deployedAt: at,
+    addresses: record.addresses,
+  };
 }

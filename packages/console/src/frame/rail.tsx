@@ -5,6 +5,7 @@ import type { EnvironmentNode, Tree } from '../data/tree.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Menu } from '../parts/menu.tsx';
 import { Cut } from '../parts/page.tsx';
+import { PlainLink } from '../parts/plain-link.tsx';
 import { State } from '../parts/state.tsx';
 import { shapeOf, shapeOfService, type Shape } from '../words.ts';
 import { findKey } from './find-key.ts';
@@ -108,13 +109,7 @@ const EnvironmentLink = memo(function EnvironmentLink({ isHere, environment }: E
   const { id, name, services } = environment;
   const failing = services.filter((one) => shapeOfService(one) === 'bad').length;
   return (
-    <Link
-      to="/environment/$environmentId"
-      params={{ environmentId: id }}
-      className={`deep ${isHere ? 'here' : ''}`}
-      activeProps={{ 'aria-current': undefined }}
-      aria-current={isHere ? 'page' : undefined}
-    >
+    <PlainLink to={`/environment/${id}`} className={`deep ${isHere ? 'here' : ''}`} isHere={isHere}>
       <State shape={shapeOfEnvironment(environment)} />
       <Cut text={name} />
       {failing > 0 && (
@@ -122,7 +117,7 @@ const EnvironmentLink = memo(function EnvironmentLink({ isHere, environment }: E
           {failing}
         </span>
       )}
-    </Link>
+    </PlainLink>
   );
 });
 

@@ -35,17 +35,28 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
   else {
     const { event, data } = message.event;
     // Events between two connections are sent after OPEN, or are gone: in both cases what is shown must be read again.
-    if (event === 'OPEN' || event === 'RESET') void readShown(queries);
+    if (event === 'OPEN' || event === 'RESET') void readAfterFirst(queries);
     else if (event === 'END') setConnection({ state: 'LOST', since: serverNow() });
     else collected.add(data.environment_id, event);
   }
 }
 
 /**
+ * Reads all that is shown again, when what is just being read for the first time is there: the page shows that as early
+ * as it can, and the server does not do the same work twice at once.
+ */
+async function readAfterFirst(queries: QueryClient): Promise<void> {
+  const isFirst = ({ state }: Query): boolean => state.data === undefined;
+  const early = queries.getQueryCache().findAll({ fetchStatus: 'fetching', predicate: isFirst });
+  await Promise.allSettled(early.map((query) => query.fetch()));
+  await queries.invalidateQueries();
+}
+
+/**
  * Reads what is shown again, also what is just being read for the first time: its answer may be older than the event.
  * Resolves when all that is shown was read.
  */
-async function readShown(queries: QueryClient, filter: { readonly queryKey?: QueryKey } = {}): Promise<void> {
+async function readShown(queries: QueryClient, filter: { readonly queryKey: QueryKey }): Promise<void> {
   const isFirst = ({ state }: Query): boolean => state.data === undefined;
   const early = queries.getQueryCache().findAll({ ...filter, fetchStatus: 'fetching', predicate: isFirst });
   const all = queries.invalidateQueries(filter);
@@ -134,6 +145,8 @@ export class Collected {
 /** Returns the keys of the records that events of an environment make untrue. */
 function keysOf(environmentId: string, events: ReadonlySet<string>): (readonly string[])[] {
   const isChanged = ['DEPLOYMENT', 'QUEUE', 'SERVICE_STATE'].some((event) => events.has(event));
-  const own = ['details', ...(isChanged ? readAgain : events.has('STEP') ? ['deploymentLog'] : [])];
+  // References cost a read for each service; only the end of a deployment makes some, by the outputs of its jobs.
+  const made = events.has('DEPLOYMENT') ? ['references'] : [];
+  const own = ['details', ...made, ...(isChanged ? readAgain : events.has('STEP') ? ['deploymentLog'] : [])];
   return [...own.map((key) => [key, environmentId]), ...(events.has('ENVIRONMENT_STATE') ? [['environments']] : [])];
 }

@@ -10,7 +10,7 @@ import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Verdict } from '../parts/verdict.tsx';
 import { duration, fullTime, milliseconds, timeOfDay } from '../time.ts';
-import { deploymentNumber, isUnderWay, sentence, servicesOf, type Deployment } from '../words.ts';
+import { deploymentNumber, isUnderWay, lookOf, sentence, servicesOf, type Deployment } from '../words.ts';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { Steps, type Selection } from './deployment-steps.tsx';
 import { changedSince, nowOf } from './explanation.tsx';
@@ -151,7 +151,7 @@ function toLine({ timestamp, type, error, message, details }: EnvironmentLogLine
     id: String(index),
     at: timestamp,
     text: isEvidence ? `│ ${text}` : text,
-    level: type === 'ERROR' ? 'err' : type === 'WARNING' ? 'warn' : 'info',
+    level: lookOf(type),
   };
 }
 

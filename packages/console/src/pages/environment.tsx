@@ -1,29 +1,17 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
-import { Fragment, memo, useMemo, type ReactNode } from 'react';
-import { detailsOf, environmentOf, historyOf, linksIn, servicesIn } from '../data/queries.ts';
-import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
-import { Icon } from '../parts/icon.tsx';
-import { useGrowing } from '../parts/growing.ts';
+import { Fragment, type ReactNode } from 'react';
+import { detailsOf, environmentOf, historyOf } from '../data/queries.ts';
+import { useEnvironmentNode } from '../data/service-rows.ts';
+import { FailedFace } from '../parts/face.tsx';
 import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Cut, Head } from '../parts/page.tsx';
-import { ServiceStates, State, StateOf } from '../parts/state.tsx';
+import { State, StateOf } from '../parts/state.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { duration, milliseconds } from '../time.ts';
-import {
-  isUnderWay,
-  kindName,
-  plural,
-  servicesOf,
-  servicesOfStage,
-  shapeOfService,
-  type EnvironmentDetails,
-  type Service,
-  type ServiceStatus,
-} from '../words.ts';
+import { plural, servicesOf, shapeOfService, type StateWord } from '../words.ts';
 import { EnvironmentActions } from './environment-actions.tsx';
-
-const none: ServiceRowProps['addresses'] = [];
 
 function useEnvironmentId(): string {
   return useParams({ strict: false }).environmentId ?? '';
@@ -33,18 +21,35 @@ export function EnvironmentPage(): ReactNode {
   const environmentId = useEnvironmentId();
   const environment = useQuery(environmentOf(environmentId));
   const details = useQuery(detailsOf(environmentId));
+  const node = useEnvironmentNode(environmentId);
   if (environment.data === undefined && environment.error !== null) return <FailedFace error={environment.error} isPage />;
-  const count = details.data === undefined ? undefined : servicesOf(details.data).length;
+  const services = details.data === undefined ? node?.services : servicesOf(details.data);
+  const name = environment.data?.name ?? node?.name ?? ' ';
+  const mode = environment.data?.mode ?? node?.mode;
+  const clusterName = environment.data?.cluster_name ?? node?.clusterName ?? '';
   return (
     <>
       <Head
-        title={environment.data?.name ?? ' '}
-        facts={environment.data !== undefined && <Facts environment={environment.data} details={details.data} />}
-        actions={<EnvironmentActions environmentId={environmentId} details={details.data} name={environment.data?.name ?? ''} />}
+        title={name}
+        facts={
+          mode !== undefined && (
+            <Facts
+              {...{ mode, clusterName }}
+              state={details.data?.environment.state ?? node?.state}
+              failing={services?.filter((one) => shapeOfService(one) === 'bad').length ?? 0}
+              deployedAt={(details.data === undefined ? node?.deployedAt : details.data.environment.last_deployment_date) ?? null}
+              deployedBy={(details.data === undefined ? node?.deployedBy : details.data.environment.triggered_by) ?? null}
+            />
+          )
+        }
+        actions={<EnvironmentActions environmentId={environmentId} details={details.data} name={name} />}
       />
-      <nav className="tabs" aria-label="Environment">
+      <Tabs label="Environment">
         <Link to="/environment/$environmentId" params={{ environmentId }} activeOptions={{ exact: true }}>
-          Services<span className="n">{count}</span>
+          Services<span className="n">{services?.length}</span>
+        </Link>
+        <Link to="/environment/$environmentId/graph" params={{ environmentId }}>
+          Graph
         </Link>
         <Link to="/environment/$environmentId/deployments" params={{ environmentId }}>
           Deployments
@@ -55,188 +60,35 @@ export function EnvironmentPage(): ReactNode {
         <Link to="/environment/$environmentId/settings" params={{ environmentId }}>
           Settings
         </Link>
-      </nav>
+      </Tabs>
       <Outlet />
     </>
   );
 }
 
 interface FactsProps {
-  readonly environment: CallAnswer<'getEnvironment'>;
-  readonly details: EnvironmentDetails | undefined;
+  readonly mode: CallAnswer<'getEnvironment'>['mode'];
+  readonly clusterName: string;
+  readonly state: StateWord | undefined;
+  readonly failing: number;
+  readonly deployedAt: string | null;
+  readonly deployedBy: string | null;
 }
 
-function Facts({ environment, details }: FactsProps): ReactNode {
-  const failing = details === undefined ? 0 : servicesOf(details).filter((one) => shapeOfService(one) === 'bad').length;
-  const status = details?.environment;
+function Facts({ mode, clusterName, state, failing, deployedAt, deployedBy }: FactsProps): ReactNode {
   return (
     <>
-      {status !== undefined && <StateOf word={status.state} />}
+      {state !== undefined && <StateOf word={state} />}
       {failing > 0 && <State shape="bad">{plural(failing, 'service')} failing</State>}
-      <span className="chip">{environment.mode}</span>
-      <span className="cut">on {environment.cluster_name}</span>
-      {status?.last_deployment_date !== undefined && status.last_deployment_date !== null && (
+      <span className="chip">{mode}</span>
+      <span className="cut">on {clusterName}</span>
+      {deployedAt !== null && (
         <span className="cut">
-          last deployed <Ago at={status.last_deployment_date} /> by {status.triggered_by}
+          last deployed <Ago at={deployedAt} /> by {deployedBy}
         </span>
       )}
     </>
   );
-}
-
-export function ServicesOfEnvironment(): ReactNode {
-  const environmentId = useEnvironmentId();
-  const details = useQuery(detailsOf(environmentId));
-  const services = useQuery(servicesIn(environmentId));
-  const links = useQuery(linksIn(environmentId)).data;
-  const addresses = useMemo(() => Map.groupBy(links ?? [], ({ service_id: id }) => id), [links]);
-  const drawn = useGrowing(services.data?.length ?? 0);
-  const error = details.data === undefined ? details.error : services.data === undefined ? services.error : null;
-  if (error !== null) return <FailedFace error={error} />;
-  if (details.data === undefined || services.data === undefined)
-    return (
-      <div className="box">
-        <LoadingRows rows={6} />
-      </div>
-    );
-  if (services.data.length === 0) {
-    return (
-      <div className="box">
-        <Face
-          icon="empty"
-          title="No services yet"
-          action={
-            <Link className="button main" to="/environment/$environmentId/new" params={{ environmentId }}>
-              New service
-            </Link>
-          }
-        >
-          Create an application, a container, a database, a job, a chart or a Terraform configuration, then deploy it here.
-        </Face>
-      </div>
-    );
-  }
-  const byId = new Map(services.data.map((service) => [service.id, service]));
-  let left = drawn;
-  const stages = details.data.stages.flatMap((stage) => {
-    const all = servicesOfStage(stage).slice(0, left);
-    left -= all.length;
-    return all.length === 0 ? [] : [{ ...stage.stage, services: all }];
-  });
-  return (
-    <div className="box">
-      <table className="list">
-        <thead>
-          <tr>
-            <th className="w-[24%]">Service</th>
-            <th className="w-[20%]">State</th>
-            <th className="w-[28%]">Address</th>
-            <th className="w-[10%]">Instances</th>
-            <th>Deployed</th>
-          </tr>
-        </thead>
-        {stages.map((stage, index) => (
-          <tbody key={stage.id}>
-            <tr className="stage">
-              <th colSpan={5} scope="rowgroup">
-                <span className="n">{index + 1}</span>
-                <bdi>{stage.name}</bdi>
-              </th>
-            </tr>
-            {stage.services.map((status) => {
-              const service = byId.get(status.id);
-              if (service === undefined) return null;
-              return (
-                <ServiceRow key={status.id} service={service} status={status} addresses={addresses.get(status.id) ?? none} />
-              );
-            })}
-          </tbody>
-        ))}
-      </table>
-    </div>
-  );
-}
-
-interface ServiceRowProps {
-  readonly service: Service;
-  readonly status: ServiceStatus;
-  readonly addresses: CallAnswer<'listEnvironmentServicesLinks'>['results'];
-}
-
-/** A row is drawn again only when something in it changed: there may be hundreds. */
-const ServiceRow = memo(function ServiceRow({ service, status, addresses }: ServiceRowProps): ReactNode {
-  const params = { environmentId: service.environment.id, serviceId: service.id };
-  const trouble = troubleOf(status);
-  const address = addresses.find((one) => one.is_default) ?? addresses[0];
-  const { running_instances: running, wanted_instances: wanted } = status;
-  const isChanged = status.service_deployment_status === 'OUT_OF_DATE' && trouble?.isWarning !== false;
-  return (
-    <>
-      <tr className={trouble === null ? '' : 'has-why'}>
-        <td>
-          <div className="name">
-            <Icon name={service.service_type} />
-            <Link to="/environment/$environmentId/service/$serviceId" params={params} className="min-w-0">
-              <Cut text={service.name} />
-            </Link>
-            {isChanged && (
-              <span className="chip change" title="The configuration was changed after the last deployment">
-                Out of date
-              </span>
-            )}
-          </div>
-          <div className="under pl-[23px]">{kindName(service)}</div>
-        </td>
-        <td>
-          <ServiceStates status={status} />
-        </td>
-        <td className="wide-only">
-          {address === undefined ? (
-            <span className="text-muted">–</span>
-          ) : (
-            <a className="link cut" href={address.url} target="_blank" rel="noreferrer">
-              {address.url.replace(/^https?:\/\//, '')}
-            </a>
-          )}
-          {addresses.length > 1 && <div className="under">and {addresses.length - 1} more</div>}
-        </td>
-        <td className="wide-only nowrap">
-          {wanted === null || wanted === undefined ? <span className="text-muted">–</span> : `${running ?? 0}/${wanted}`}
-        </td>
-        <td className="wide-only nowrap">
-          {status.last_deployment_date === undefined ? (
-            <span className="text-muted">Never</span>
-          ) : (
-            <Ago at={status.last_deployment_date} />
-          )}
-        </td>
-      </tr>
-      {trouble !== null && (
-        <tr className="why">
-          <td colSpan={5}>
-            <div className={`why-line ${trouble.isWarning ? 'warn' : ''}`}>
-              <b>{trouble.message}</b>
-              <span title={trouble.hint}>{trouble.hint}</span>
-              <Link to="/environment/$environmentId/service/$serviceId" params={params}>
-                Why, and what to do
-              </Link>
-            </div>
-          </td>
-        </tr>
-      )}
-    </>
-  );
-});
-
-/** Returns what is wrong with a service, the worst first; null if nothing is, or if it is being deployed again. */
-function troubleOf({
-  state,
-  failure,
-  conditions = [],
-}: ServiceStatus): { message: string; hint: string; isWarning: boolean } | null {
-  if (failure !== null && failure !== undefined && !isUnderWay(state)) return { ...failure, isWarning: false };
-  const worst = conditions.find(({ severity }) => severity === 'ERROR') ?? conditions[0];
-  return worst === undefined ? null : { ...worst, isWarning: worst.severity !== 'ERROR' };
 }
 
 export function DeploymentsOfEnvironment(): ReactNode {

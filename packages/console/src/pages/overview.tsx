@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo, use, type ReactNode } from 'react';
+import { commandsOf } from '../command-line.ts';
 import { detailsOf } from '../data/queries.ts';
 import { TreeContext, type EnvironmentNode, type ServiceNode, type Tree } from '../data/tree.ts';
 import { usePlace } from '../frame/place.ts';
+import { Commands } from '../parts/commands.tsx';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
+import { PlainLink } from '../parts/plain-link.tsx';
 import { State, StateOf, Strip } from '../parts/state.tsx';
 import { withoutTurns } from '../text.ts';
 import { isUnderWay, plural, sentence, servicesOf, shapeOf, shapeOfService, type ServiceStatus } from '../words.ts';
@@ -142,11 +145,16 @@ function Environments({ tree }: { readonly tree: Tree }): ReactNode {
   const isEmpty = !tree.isPending && tree.projects.length === 0;
   if (isEmpty) {
     return (
-      <div className="box">
-        <Face icon="empty" title="No project yet" action={<NewProject />}>
-          A project has environments, and they have the services. Run <code>./up</code> in the checkout for an example.
-        </Face>
-      </div>
+      <>
+        <div className="box">
+          <Face icon="empty" title="No project yet" action={<NewProject />}>
+            A project has environments, and they have the services. Run <code>./up</code> in the checkout for an example.
+          </Face>
+        </div>
+        <Commands title="Or from a folder on your machine" lines={commandsOf(location.origin)}>
+          The command line makes project and environment, and deploys the folder. It needs Node.js 22.7 or newer.
+        </Commands>
+      </>
     );
   }
   return (
@@ -199,9 +207,9 @@ const EnvironmentRow = memo(function EnvironmentRow({ node }: { readonly node: E
     <tr>
       <td>
         <div className="name">
-          <Link to="/environment/$environmentId" params={{ environmentId: id }} className="min-w-0">
+          <PlainLink to={`/environment/${id}`} className="min-w-0">
             <Cut text={name} />
-          </Link>
+          </PlainLink>
           {changed > 0 && <span className="chip change">{plural(changed, 'change')}</span>}
         </div>
         <div className="under">

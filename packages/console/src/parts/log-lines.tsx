@@ -2,12 +2,13 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useRef, type ReactNode } from 'react';
 import { piecesOf } from '../ansi.ts';
 import { fullTime, timeOfDay } from '../time.ts';
+import type { LineLook } from '../words.ts';
 
 export interface LogLine {
   readonly id: string;
   readonly at: string;
   readonly text: string;
-  readonly level: 'info' | 'warn' | 'err';
+  readonly level: LineLook;
   /** The instance that printed the line; left out where there is only one source. */
   readonly instance?: string;
 }

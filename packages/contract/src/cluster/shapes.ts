@@ -1,7 +1,35 @@
 import Type from 'typebox';
 import { about, DateTime, enumeration, Name, Named, Nullable, Optionals, Reference, Text, Uuid, Words } from '../shape.ts';
-import { clusterStates, deploymentStatuses, serviceTypes } from '../shared/words.ts';
+import { serviceTypes } from '../shared/words.ts';
+import { deploymentStatuses } from '../shared/deployment-words.ts';
 import { installation } from './installation.ts';
+
+export const clusterStates = enumeration('ClusterState', {
+  BUILDING: 'Never sent by this version.',
+  BUILD_ERROR: 'Never sent by this version.',
+  CANCELED: 'Never sent by this version.',
+  CANCELING: 'Never sent by this version.',
+  DELETED: 'Never sent by this version.',
+  DELETE_ERROR: 'Never sent by this version.',
+  DELETE_QUEUED: 'Never sent by this version.',
+  DELETING: 'Never sent by this version.',
+  DEPLOYED: 'The cluster answers; services can be deployed.',
+  DEPLOYING: 'The cluster is being upgraded; services can be deployed.',
+  DEPLOYMENT_ERROR: 'The cluster does not answer, lacks permissions, or its upgrade is stuck.',
+  DEPLOYMENT_QUEUED: 'Never sent by this version.',
+  DRY_RUN: 'Never sent by this version.',
+  QUEUED: 'Never sent by this version.',
+  READY: 'The cluster is only recorded.',
+  STOPPED: 'Never sent by this version.',
+  STOPPING: 'Never sent by this version.',
+  STOP_ERROR: 'Never sent by this version.',
+  STOP_QUEUED: 'Never sent by this version.',
+  RESTART_QUEUED: 'Never sent by this version.',
+  RESTARTING: 'Never sent by this version.',
+  RESTARTED: 'Never sent by this version.',
+  RESTART_ERROR: 'Never sent by this version.',
+  INVALID_CREDENTIALS: 'The cluster refuses the kubeconfig.',
+});
 
 export const cloudProviders = enumeration(
   'CloudProviderName',

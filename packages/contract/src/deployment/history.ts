@@ -1,12 +1,31 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { about, DateTime, Named, Nullable, Uuid, Words } from '../shape.ts';
-import { Commit } from '../shared/deployment.ts';
-import { origins, serviceStates } from '../shared/words.ts';
+import { about, DateTime, Named, Nullable, Paging, Uuid, Words } from '../shape.ts';
+import { Commit } from '../shared/commit.ts';
+import { EnvironmentHistory } from '../shared/deployment-history.ts';
+import { origins, serviceStates } from '../shared/deployment-words.ts';
 import { oldHistoryEntry, oldHistoryPage, oldHistoryQuery } from './old-history.ts';
 
+export const listEnvironmentDeploymentHistoryV2 = operation({
+  id: 'listEnvironmentDeploymentHistoryV2',
+  method: 'GET',
+  path: '/environment/{environmentId}/deploymentHistoryV2',
+  tag: 'Environment',
+  summary: 'List the deployments of an environment',
+  description: `
+    Returns the deployments, newest first, twenty a page: who requested each, what it did with each service, and why
+    a service failed.
+  `,
+  scope: 'READ',
+  target: 'environment',
+  query: Paging,
+  status: 200,
+  response: EnvironmentHistory,
+  errors: [400],
+});
+
 /*
- * The older version of the deployment histories. It has fewer fields than the second version. Its lists are continued
+ * Below, the older version of the deployment histories. It has fewer fields than the second version. Its lists are continued
  * by the id of the last deployment read (`startId`) instead of by pages.
  */
 

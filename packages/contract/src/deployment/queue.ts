@@ -1,6 +1,25 @@
+import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { List } from '../shape.ts';
-import { ServiceQueueEntry } from '../shared/deployment.ts';
+import { about, List, Named, Uuid, Words } from '../shape.ts';
+import { EnvironmentQueueEntry, ServiceQueueEntry } from '../shared/deployment-queue.ts';
+import { serviceStates } from '../shared/deployment-words.ts';
+
+export const listDeploymentRequestByEnvironmentId = operation({
+  id: 'listDeploymentRequestByEnvironmentId',
+  method: 'GET',
+  path: '/environment/{environmentId}/deploymentQueue',
+  tag: 'Deployment queue',
+  summary: 'List the waiting requests of an environment',
+  description: `
+    Returns the requests in the order of the queue. One deployment runs at a time; a request that has begun is no
+    longer listed.
+  `,
+  scope: 'READ',
+  target: 'environment',
+  status: 200,
+  response: List(EnvironmentQueueEntry),
+  errors: [],
+});
 
 export const listDeploymentRequestByServiceId = operation({
   id: 'listDeploymentRequestByServiceId',
@@ -38,4 +57,30 @@ export const cancelDeploymentRequest = operation({
   status: 202,
   response: null,
   errors: [409],
+});
+
+export const getDeploymentStatusByDeploymentRequestId = operation({
+  id: 'getDeploymentStatusByDeploymentRequestId',
+  method: 'GET',
+  path: '/environment/deploymentStatus',
+  tag: 'Deployment queue',
+  summary: 'Read the state of a deployment request',
+  description: `
+    Returns whether the request waits, runs or has ended, by the \`id\` that a deployment's answer or the queue has.
+    An \`id\` that was withdrawn is unknown.
+  `,
+  scope: 'READ',
+  target: 'instance',
+  query: Type.Object({ deploymentRequestId: about('The `id` of the request.', Uuid) }),
+  status: 200,
+  response: Named(
+    'DeploymentRequestStatus',
+    Type.Object({
+      deployment_request_id: about('The `id` of the request.', Uuid),
+      environment_id: about('The environment of the request.', Uuid),
+      status: about('The state of the deployment.', Words(serviceStates)),
+    }),
+    'How far a deployment request is.',
+  ),
+  errors: [400],
 });

@@ -1,10 +1,10 @@
 import Type from 'typebox';
-import { cloudProviders } from '../cluster/shapes.ts';
 import { operation } from '../operation.ts';
+import { about, DateTime, List, Named, Nullable, Reference, Uuid, Words } from '../shape.ts';
+import { EnvironmentStatus } from '../shared/status.ts';
+import { environmentModes, jobTypes, serviceTypes } from '../shared/words.ts';
+import { cloudProviders } from '../cluster/shapes.ts';
 import { Link } from '../service/parts.ts';
-import { about, DateTime, enumeration, List, Named, Nullable, Reference, Uuid, Words } from '../shape.ts';
-import { EnvironmentStatus, ServiceStatus } from '../shared/deployment.ts';
-import { environmentModes, jobTypes, serviceStates, serviceTypes, stageStatuses, stepStatuses } from '../shared/words.ts';
 
 const tag = 'Environment';
 const at = '/environment/{environmentId}' as const;
@@ -135,23 +135,6 @@ export const getProjectEnvironmentServiceNumber = operation({
   errors: [],
 });
 
-export const getProjectEnvironmentsStatus = operation({
-  id: 'getProjectEnvironmentsStatus',
-  method: 'GET',
-  path: '/project/{projectId}/environment/status',
-  tag,
-  summary: 'Read the statuses of the environments',
-  description: `
-    Returns the status of each environment of the project, oldest first. One request is cheaper than one for each
-    environment.
-  `,
-  scope: 'READ',
-  target: 'project',
-  status: 200,
-  response: List(EnvironmentStatus),
-  errors: [],
-});
-
 export const getProjectEnvironmentsOverview = operation({
   id: 'getProjectEnvironmentsOverview',
   method: 'GET',
@@ -203,89 +186,6 @@ export const getProjectEnvironmentsOverview = operation({
   errors: [],
 });
 
-const statuses = Type.Array(ServiceStatus);
-const StageSteps = Named(
-  'StageStepMetrics',
-  Type.Object({
-    stage_id: about('The `id` of the stage.', Uuid),
-    total_duration_sec: about('Seconds in total; null until it has ended.', Nullable(Type.Integer())),
-    details: about(
-      'The measured steps.',
-      Type.Array(
-        Named(
-          'StageStepMetric',
-          Type.Object({
-            stage_id: about('The `id` of the stage.', Uuid),
-            step_name: about(
-              'The measured step.',
-              Words({
-                TOTAL: 'The stage as a whole.',
-                QUEUEING: 'The time of waiting.',
-                PROVISION_BUILDER: 'The time to get a builder.',
-              }),
-            ),
-            status: Words(stepStatuses),
-            duration_sec: about('Its duration in seconds.', Type.Integer()),
-          }),
-          'The time of one step of a stage.',
-        ),
-      ),
-    ),
-  }),
-  'How long a stage took.',
-);
-
-export const getEnvironmentStatusesWithStages = operation({
-  id: 'getEnvironmentStatusesWithStages',
-  method: 'GET',
-  path: `${at}/statusesWithStages`,
-  tag,
-  summary: 'Read the statuses by stage',
-  description: `
-    Returns the status of the environment, and its stages in their order, each with the statuses of its services. The
-    progress is that of the running deployment, else of the next, else of the last one.
-  `,
-  scope: 'READ',
-  target: 'environment',
-  status: 200,
-  response: Named(
-    'EnvironmentStatusesWithStages',
-    Type.Object({
-      environment: EnvironmentStatus,
-      stages: about(
-        'The stages, in their order.',
-        Type.Array(
-          Named(
-            'StageWithStatuses',
-            Type.Object({
-              stage: Named(
-                'StageStatus',
-                Type.Object({
-                  id: about('The `id` of the stage.', Uuid),
-                  name: about('The name of the stage.', Type.String()),
-                  description: about('What it is for; may be empty.', Type.String()),
-                  status: Type.Optional(about('How far it is. Absent: there was no deployment.', Words(stageStatuses))),
-                  steps: Type.Optional(about('How long it took. Absent: it was not part of it.', StageSteps)),
-                }),
-                'A stage with its progress in a deployment.',
-              ),
-              applications: about('The statuses of the applications.', statuses),
-              containers: about('The statuses of the containers.', statuses),
-              jobs: about('The statuses of the jobs.', statuses),
-              databases: about('The statuses of the databases.', statuses),
-              helms: about('The statuses of the Helm charts.', statuses),
-              terraforms: about('The statuses of the Terraform configurations.', statuses),
-            }),
-            'A stage with the statuses of its services.',
-          ),
-        ),
-      ),
-    }),
-    'The status of an environment by its stages.',
-  ),
-  errors: [],
-});
-
 export const listEnvironmentServicesLinks = operation({
   id: 'listEnvironmentServicesLinks',
   method: 'GET',
@@ -301,102 +201,4 @@ export const listEnvironmentServicesLinks = operation({
   status: 200,
   response: List(Link),
   errors: [],
-});
-
-/** States in the older log. Deployments have other states by now. */
-export const environmentLogStates = enumeration(
-  'EnvironmentLogState',
-  {
-    CANCELED: 'It was canceled.',
-    CANCELING: 'It is being canceled.',
-    DELETED: 'It was deleted.',
-    DELETE_ERROR: 'The deletion failed.',
-    DELETE_IN_PROGRESS: 'It is being deleted.',
-    DEPLOYED: 'It was deployed.',
-    DEPLOYMENT_ERROR: 'The deployment failed.',
-    DEPLOYMENT_IN_PROGRESS: 'It is being deployed.',
-    ERROR: 'Something failed.',
-    PAUSED: 'It was stopped.',
-    PAUSE_ERROR: 'The stop failed.',
-    PAUSE_IN_PROGRESS: 'It is being stopped.',
-    WAITING: 'It waits for its turn.',
-  },
-  'A state in the older log.',
-);
-
-export const listEnvironmentLog = operation({
-  id: 'listEnvironmentLog',
-  method: 'GET',
-  path: `${at}/log`,
-  tag,
-  summary: "Read the latest deployment's log, older form",
-  description: `
-    Returns the lines of the latest deployment, oldest first, with fewer fields than the path \`logs\`, which you should
-    prefer.
-  `,
-  scope: 'READ',
-  target: 'environment',
-  status: 200,
-  response: List(
-    Named(
-      'EnvironmentLogEntry',
-      Type.Object({
-        id: about('Identifies it; it never changes.', Uuid),
-        created_at: about('When it was written.', DateTime),
-        scope: Type.Optional(
-          about(
-            'What the line is about. Absent: nothing special.',
-            Named(
-              'EnvironmentLogScope',
-              Type.Object({
-                type: about(
-                  'The type of the record.',
-                  Words({
-                    APPLICATION: 'A service that is no database.',
-                    DATABASE: 'A database of the environment.',
-                    ENVIRONMENT: 'The environment as a whole.',
-                  }),
-                ),
-                name: about('The name of the record.', Type.String()),
-                id: about('The `id` of the record.', Uuid),
-              }),
-              'What a line is about.',
-            ),
-          ),
-        ),
-        state: Type.Optional(about('The state at that time.', Words(environmentLogStates))),
-        message: about('The text of the line; null: none.', Nullable(Type.String())),
-        execution_id: Type.Optional(about('The deployment: `<environment id>-<number>`.', Type.String())),
-        hint: Type.Optional(about('What to do about a failure. Absent: no failure.', Type.String())),
-      }),
-      'A line of the older log.',
-    ),
-  ),
-  errors: [],
-});
-
-export const getDeploymentStatusByDeploymentRequestId = operation({
-  id: 'getDeploymentStatusByDeploymentRequestId',
-  method: 'GET',
-  path: '/environment/deploymentStatus',
-  tag: 'Deployment queue',
-  summary: 'Read the state of a deployment request',
-  description: `
-    Returns whether the request waits, runs or has ended, by the \`id\` that a deployment's answer or the queue has.
-    An \`id\` that was withdrawn is unknown.
-  `,
-  scope: 'READ',
-  target: 'instance',
-  query: Type.Object({ deploymentRequestId: about('The `id` of the request.', Uuid) }),
-  status: 200,
-  response: Named(
-    'DeploymentRequestStatus',
-    Type.Object({
-      deployment_request_id: about('The `id` of the request.', Uuid),
-      environment_id: about('The environment of the request.', Uuid),
-      status: about('The state of the deployment.', Words(serviceStates)),
-    }),
-    'How far a deployment request is.',
-  ),
-  errors: [400],
 });

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, Named, Nullable, Uuid, Words } from '../shape.ts';
-import { DeployedEnvironmentAsService, EnvironmentStatus } from '../shared/deployment.ts';
+import { DeployedEnvironmentAsService, EnvironmentStatus } from '../shared/status.ts';
 import { terraformActions } from '../shared/words.ts';
 
 /*

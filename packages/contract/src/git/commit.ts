@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { operation } from '../operation.ts';
 import { kinds, type Kind } from '../service/kinds.ts';
 import { about, DateTime, List, Named, Optionals, Uuid, Words } from '../shape.ts';
-import { Commit } from '../shared/deployment.ts';
+import { Commit } from '../shared/commit.ts';
 
 /** Returns the operation that lists the newest commits of a service's branch. */
 function commits<const K extends Kind, Query extends TSchema>(kind: K, query: Query) {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, Named, Uuid, Words } from '../shape.ts';
-import { ServiceStatus } from '../shared/deployment.ts';
+import { ServiceStatus } from '../shared/status.ts';
 import { gitVerdicts } from './event.ts';
 
 const organization = '/organization/{organizationId}' as const;

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, DateTime, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
 import { eventSubTargets, eventTargets, eventTypes } from '../shared/events.ts';
-import { origins } from '../shared/words.ts';
+import { origins } from '../shared/deployment-words.ts';
 
 export const OrganizationEvent = Named(
   'OrganizationEvent',

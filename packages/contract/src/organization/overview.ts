@@ -1,7 +1,8 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, DateTime, enumeration, List, Named, Nullable, Uuid, Words } from '../shape.ts';
-import { deploymentStatuses, environmentModes, origins, runningStatuses, serviceStates, serviceTypes } from '../shared/words.ts';
+import { deploymentStatuses, origins, runningStatuses, serviceStates } from '../shared/deployment-words.ts';
+import { environmentModes, serviceTypes } from '../shared/words.ts';
 
 const named = { id: about('The `id` of the record.', Uuid), name: about('The name of the record.', Type.String()) };
 const outOfDate = 'Whether the deployed settings are those that a deployment would use now.';

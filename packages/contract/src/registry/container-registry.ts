@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, DateTime, List, Name, Named, Nullable, Optionals, Text, Uuid, Words } from '../shape.ts';
-import { ServiceStatus } from '../shared/deployment.ts';
+import { ServiceStatus } from '../shared/status.ts';
 import { AssociatedServices } from '../shared/associated-services.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { AvailableKinds } from './available-kinds.ts';

@@ -8,9 +8,18 @@ import { customDomainOperations, customDomainStatusOperations } from './custom-d
 import { kinds } from './kinds.ts';
 import { networkOperations } from './network.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, ServicePort, processFields, Storage } from './parts.ts';
-import { Commit, DryRun } from '../shared/deployment.ts';
+import { Commit } from '../shared/commit.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
 import { metricsOperations } from './metrics.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations, restartOperations, stopOperations } from './deploy-operations.ts';
+import {
+  statusOperations,
+  historyOperations,
+  oldHistoryOperations,
+  linkOperations,
+  logOperations,
+} from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 export const Application = Named(
   'Application',
@@ -98,12 +107,12 @@ const DeployRequest = Named(
 );
 
 export const applicationOperations = {
-  ...shared.recordOperations(kinds.APPLICATION, {
+  ...recordOperations(kinds.APPLICATION, {
     record: Application,
     create: ApplicationRequest,
     edit: ApplicationEditRequest,
   }),
-  ...shared.deployOperations(kinds.APPLICATION, {
+  ...deployOperations(kinds.APPLICATION, {
     query: DryRun,
     body: DeployRequest,
     answer: Named(
@@ -122,11 +131,11 @@ export const applicationOperations = {
       which is a rollback. New instances replace the running ones when they are ready; if one fails, the former ones stay.
     `,
   }),
-  ...shared.restartOperations(kinds.APPLICATION),
-  ...shared.stopOperations(kinds.APPLICATION),
-  ...shared.statusOperations(kinds.APPLICATION),
-  ...shared.historyOperations(kinds.APPLICATION),
-  ...shared.oldHistoryOperations(kinds.APPLICATION, {
+  ...restartOperations(kinds.APPLICATION),
+  ...stopOperations(kinds.APPLICATION),
+  ...statusOperations(kinds.APPLICATION),
+  ...historyOperations(kinds.APPLICATION),
+  ...oldHistoryOperations(kinds.APPLICATION, {
     commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))),
     status: Type.Optional(
       about('How the deployment ended.', Words({ FAILED: 'It failed, or was canceled.', SUCCESS: 'It succeeded.' })),
@@ -134,10 +143,10 @@ export const applicationOperations = {
   }),
   ...customDomainOperations(kinds.APPLICATION, { Word: '' }),
   ...customDomainStatusOperations(kinds.APPLICATION, { Word: '' }),
-  ...shared.cloneOperations(kinds.APPLICATION, Application),
+  ...cloneOperations(kinds.APPLICATION, Application),
   ...networkOperations(kinds.APPLICATION),
   ...advancedSettingsOperations(kinds.APPLICATION, { Word: '', ...applicationSettings }),
-  ...shared.linkOperations(kinds.APPLICATION),
-  ...shared.logOperations(kinds.APPLICATION),
+  ...linkOperations(kinds.APPLICATION),
+  ...logOperations(kinds.APPLICATION),
   ...metricsOperations(kinds.APPLICATION),
 };

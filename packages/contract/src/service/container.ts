@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { about, DateTime, Name, Named, Nullable, Reference, Uuid, Words } from '../shape.ts';
-import { DryRun } from '../shared/deployment.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
 import { containerRegistryKinds } from '../shared/words.ts';
 import { Autoscaling } from './autoscaling.ts';
 import { advancedSettingsOperations, containerSettings } from './advanced-settings.ts';
@@ -11,7 +11,15 @@ import { kinds } from './kinds.ts';
 import { networkOperations } from './network.ts';
 import { Healthchecks, processFields, ServicePort, Storage } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations, restartOperations, stopOperations } from './deploy-operations.ts';
+import {
+  statusOperations,
+  historyOperations,
+  oldHistoryOperations,
+  linkOperations,
+  logOperations,
+} from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 /** A container registry in the records of services that use it. */
 export const RegistryDetails = Named(
@@ -94,8 +102,8 @@ const DeployRequest = Named(
 );
 
 export const containerOperations = {
-  ...shared.recordOperations(kinds.CONTAINER, { record: Container, create: ContainerRequest, edit: ContainerEditRequest }),
-  ...shared.deployOperations(kinds.CONTAINER, {
+  ...recordOperations(kinds.CONTAINER, { record: Container, create: ContainerRequest, edit: ContainerEditRequest }),
+  ...deployOperations(kinds.CONTAINER, {
     query: DryRun,
     body: DeployRequest,
     answer: Type.Object({}),
@@ -104,11 +112,11 @@ export const containerOperations = {
       which is a rollback. New instances replace the running ones when they are ready; if one fails, the former ones stay.
     `,
   }),
-  ...shared.restartOperations(kinds.CONTAINER),
-  ...shared.stopOperations(kinds.CONTAINER),
-  ...shared.statusOperations(kinds.CONTAINER),
-  ...shared.historyOperations(kinds.CONTAINER),
-  ...shared.oldHistoryOperations(kinds.CONTAINER, {
+  ...restartOperations(kinds.CONTAINER),
+  ...stopOperations(kinds.CONTAINER),
+  ...statusOperations(kinds.CONTAINER),
+  ...historyOperations(kinds.CONTAINER),
+  ...oldHistoryOperations(kinds.CONTAINER, {
     image_name: Type.Optional(about('The image that was deployed.', Type.String())),
     tag: Type.Optional(about('The tag that was deployed.', Type.String())),
     arguments: Type.Optional(about('The arguments of the process.', Type.Array(Type.String()))),
@@ -116,10 +124,10 @@ export const containerOperations = {
   }),
   ...customDomainOperations(kinds.CONTAINER, { Word: 'Container' }),
   ...customDomainStatusOperations(kinds.CONTAINER, { Word: 'Container' }),
-  ...shared.cloneOperations(kinds.CONTAINER, Container),
+  ...cloneOperations(kinds.CONTAINER, Container),
   ...networkOperations(kinds.CONTAINER),
   ...advancedSettingsOperations(kinds.CONTAINER, { Word: 'Container', ...containerSettings }),
-  ...shared.linkOperations(kinds.CONTAINER),
-  ...shared.logOperations(kinds.CONTAINER),
+  ...linkOperations(kinds.CONTAINER),
+  ...logOperations(kinds.CONTAINER),
   ...metricsOperations(kinds.CONTAINER),
 };

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { oldHistoryPage, oldHistoryQuery } from '../deployment/old-history.ts';
 import { operation } from '../operation.ts';
 import { about, DateTime, enumeration, List, Name, Named, Nullable, Text, Uuid, Words } from '../shape.ts';
-import { Failure, ServiceStatus } from '../shared/deployment.ts';
+import { Failure, ServiceStatus } from '../shared/status.ts';
 import { databaseTypes } from '../shared/words.ts';
 import { kinds } from './kinds.ts';
 

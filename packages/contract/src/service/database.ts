@@ -3,13 +3,16 @@ import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { operation } from '../operation.ts';
 import { about, DateTime, enumeration, List, Name, Named, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { DryRun } from '../shared/deployment.ts';
-import { databaseAccessibilities, databaseModes, databaseTypes, serviceStates } from '../shared/words.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
+import { databaseAccessibilities, databaseModes, databaseTypes } from '../shared/words.ts';
+import { serviceStates } from '../shared/deployment-words.ts';
 import { Application } from './application.ts';
 import { kinds } from './kinds.ts';
 import { processFields } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations, restartOperations, stopOperations } from './deploy-operations.ts';
+import { statusOperations, historyOperations, oldHistoryOperations } from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 const diskTypes = enumeration(
   'DatabaseDiskType',
@@ -105,7 +108,7 @@ const at = '/database/{databaseId}' as const;
 const tag = kinds.DATABASE.Noun;
 const target = 'service' as const;
 
-const { deploy, redeploy, uninstall } = shared.deployOperations(kinds.DATABASE, {
+const { deploy, redeploy, uninstall } = deployOperations(kinds.DATABASE, {
   query: DryRun,
   body: Type.Object({}),
   answer: Type.Object({}),
@@ -121,17 +124,17 @@ const query = Type.Object({
 });
 
 export const databaseOperations = {
-  ...shared.recordOperations(kinds.DATABASE, { record: Database, create: DatabaseRequest, edit: DatabaseEditRequest }),
+  ...recordOperations(kinds.DATABASE, { record: Database, create: DatabaseRequest, edit: DatabaseEditRequest }),
   deploy: { ...deploy, query },
   redeploy: { ...redeploy, query },
   uninstall,
-  ...shared.restartOperations(kinds.DATABASE),
-  ...shared.stopOperations(kinds.DATABASE),
-  ...shared.cloneOperations(kinds.DATABASE, Database),
-  ...shared.statusOperations(kinds.DATABASE),
-  ...shared.historyOperations(kinds.DATABASE),
+  ...restartOperations(kinds.DATABASE),
+  ...stopOperations(kinds.DATABASE),
+  ...cloneOperations(kinds.DATABASE, Database),
+  ...statusOperations(kinds.DATABASE),
+  ...historyOperations(kinds.DATABASE),
   ...metricsOperations(kinds.DATABASE),
-  ...shared.oldHistoryOperations(kinds.DATABASE, {
+  ...oldHistoryOperations(kinds.DATABASE, {
     status: about('The state that the deployment led to.', Words(serviceStates)),
   }),
   credentials: operation({

@@ -1,11 +1,20 @@
 import Type from 'typebox';
 import { about, DateTime, enumeration, Name, Named, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { Commit, DryRun } from '../shared/deployment.ts';
+import { Commit } from '../shared/commit.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
 import { customDomainOperations, customDomainReadOperations } from './custom-domain.ts';
 import { advancedSettingsOperations, helmSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations, stopOperations } from './deploy-operations.ts';
+import {
+  statusOperations,
+  historyOperations,
+  logOperations,
+  oldHistoryOperations,
+  linkOperations,
+} from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 const Selector = Named(
   'HelmPortSelector',
@@ -339,8 +348,8 @@ const DeployRequest = Named(
 );
 
 export const helmOperations = {
-  ...shared.recordOperations(kinds.HELM, { record: Helm, create: HelmRequest, edit: HelmEditRequest }),
-  ...shared.deployOperations(kinds.HELM, {
+  ...recordOperations(kinds.HELM, { record: Helm, create: HelmRequest, edit: HelmEditRequest }),
+  ...deployOperations(kinds.HELM, {
     body: DeployRequest,
     answer: Type.Object({}),
     query: Type.Object({
@@ -353,14 +362,14 @@ export const helmOperations = {
       change. On the cluster \`Local\` it is refused.
     `,
   }),
-  ...shared.stopOperations(kinds.HELM),
-  ...shared.statusOperations(kinds.HELM),
-  ...shared.historyOperations(kinds.HELM),
+  ...stopOperations(kinds.HELM),
+  ...statusOperations(kinds.HELM),
+  ...historyOperations(kinds.HELM),
   ...advancedSettingsOperations(kinds.HELM, { Word: 'Helm', ...helmSettings }),
-  ...shared.logOperations(kinds.HELM),
-  ...shared.oldHistoryOperations(kinds.HELM, { commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))) }),
-  ...shared.linkOperations(kinds.HELM),
-  ...shared.cloneOperations(kinds.HELM, Helm),
+  ...logOperations(kinds.HELM),
+  ...oldHistoryOperations(kinds.HELM, { commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))) }),
+  ...linkOperations(kinds.HELM),
+  ...cloneOperations(kinds.HELM, Helm),
   ...customDomainOperations(kinds.HELM, { Word: 'Helm' }),
   ...customDomainReadOperations(kinds.HELM),
 };

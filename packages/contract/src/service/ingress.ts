@@ -1,6 +1,6 @@
 import { operation } from '../operation.ts';
 import { about, Named, Optionals, Uuid, Words } from '../shape.ts';
-import { serviceStates } from '../shared/words.ts';
+import { serviceStates } from '../shared/deployment-words.ts';
 
 /** Service types whose ports the gateway serves. The type is the first segment of the path. */
 export const ingressTypes = ['CONTAINER', 'APPLICATION', 'HELM'] as const;

@@ -2,14 +2,17 @@ import Type from 'typebox';
 import { AnnotationsGroup } from '../group/annotations-group.ts';
 import { LabelsGroup } from '../group/labels-group.ts';
 import { about, DateTime, enumeration, Name, Named, Nullable, Optionals, Reference, Uuid, Words } from '../shape.ts';
-import { Commit, DryRun } from '../shared/deployment.ts';
+import { Commit } from '../shared/commit.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
 import { jobTypes } from '../shared/words.ts';
 import { RegistryDetails } from './container.ts';
 import { advancedSettingsOperations, jobSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest, Healthchecks, processFields } from './parts.ts';
 import { metricsOperations } from './metrics.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations, stopOperations } from './deploy-operations.ts';
+import { statusOperations, historyOperations, oldHistoryOperations, logOperations } from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 export const lifecycleTypes = enumeration(
   'JobLifecycleType',
@@ -284,8 +287,8 @@ const DeployQuery = Type.Object({
 });
 
 export const jobOperations = {
-  ...shared.recordOperations(kinds.JOB, { record: Job, create: JobRequest, edit: JobEditRequest }),
-  ...shared.deployOperations(kinds.JOB, {
+  ...recordOperations(kinds.JOB, { record: Job, create: JobRequest, edit: JobEditRequest }),
+  ...deployOperations(kinds.JOB, {
     body: DeployRequest,
     answer: Type.Object({}),
     query: DeployQuery,
@@ -295,12 +298,12 @@ export const jobOperations = {
       runs that event, once for each request.
     `,
   }),
-  ...shared.stopOperations(kinds.JOB),
-  ...shared.cloneOperations(kinds.JOB, Job),
-  ...shared.statusOperations(kinds.JOB),
-  ...shared.historyOperations(kinds.JOB),
+  ...stopOperations(kinds.JOB),
+  ...cloneOperations(kinds.JOB, Job),
+  ...statusOperations(kinds.JOB),
+  ...historyOperations(kinds.JOB),
   ...advancedSettingsOperations(kinds.JOB, { Word: 'Job', ...jobSettings }),
-  ...shared.oldHistoryOperations(kinds.JOB, { commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))) }),
-  ...shared.logOperations(kinds.JOB),
+  ...oldHistoryOperations(kinds.JOB, { commit: Type.Optional(about('The commit that was deployed.', Nullable(Commit))) }),
+  ...logOperations(kinds.JOB),
   ...metricsOperations(kinds.JOB),
 };

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, DateTime, Named, Nullable, Optionals, Uuid, Words } from '../shape.ts';
-import { Commit } from '../shared/deployment.ts';
+import { Commit } from '../shared/commit.ts';
 import { path, releaseChangeKinds } from '../shared/release.ts';
 
 const secret = 'Whether the value is a secret, or contains one. Its value is never shown.';

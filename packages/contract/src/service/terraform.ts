@@ -1,12 +1,14 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
 import { about, DateTime, List, Name, Named, Nullable, Reference, Text, Uuid, Words } from '../shape.ts';
-import { DryRun } from '../shared/deployment.ts';
+import { DryRun } from '../shared/deployment-plan.ts';
 import { terraformActions, terraformEngines } from '../shared/words.ts';
 import { advancedSettingsOperations, terraformSettings } from './advanced-settings.ts';
 import { kinds } from './kinds.ts';
 import { GitRepository, GitRepositoryRequest } from './parts.ts';
-import * as shared from './shared-operations.ts';
+import { deployOperations } from './deploy-operations.ts';
+import { historyOperations } from './reading-operations.ts';
+import { recordOperations, cloneOperations } from './record-operations.ts';
 
 const AutoDeploy = Named(
   'TerraformAutoDeploy',
@@ -299,7 +301,7 @@ const Removal = Type.Partial(
   Type.Object({ force_terraform_action: about('SKIP_DESTROY: leave the resources in place.', Words(['SKIP_DESTROY'] as const)) }),
 );
 
-const actions = shared.deployOperations(kinds.TERRAFORM, {
+const actions = deployOperations(kinds.TERRAFORM, {
   query: DryRun,
   body: DeployRequest,
   answer: Type.Object({}),
@@ -308,7 +310,7 @@ const actions = shared.deployOperations(kinds.TERRAFORM, {
       moves the state to the current backend instead.
     `,
 });
-const records = shared.recordOperations(kinds.TERRAFORM, {
+const records = recordOperations(kinds.TERRAFORM, {
   record: Terraform,
   create: TerraformRequest,
   edit: TerraformEditRequest,
@@ -341,9 +343,9 @@ export const terraformOperations = {
     `,
     query: Removal,
   },
-  ...shared.historyOperations(kinds.TERRAFORM),
+  ...historyOperations(kinds.TERRAFORM),
   ...advancedSettingsOperations(kinds.TERRAFORM, { Word: 'Terraform', ...terraformSettings }),
-  ...shared.cloneOperations(kinds.TERRAFORM, Terraform),
+  ...cloneOperations(kinds.TERRAFORM, Terraform),
 };
 
 export const listTerraformVersions = operation({

@@ -4,13 +4,12 @@ import {
   actions,
   conditionKinds,
   conditionSeverities,
-  logLevels,
   origins,
   runningStatuses,
   serviceStates,
-  serviceTypes,
   stepNames,
-} from '../shared/words.ts';
+} from '../shared/deployment-words.ts';
+import { logLevels, serviceTypes } from '../shared/words.ts';
 
 /** Time and location of an event: fields that all events share. */
 const location = {

@@ -1,18 +1,19 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ClusterDriver, InstanceEvent, InstancePressure, InstanceUsage, OnLine } from '../driver.ts';
+import type { ClusterDriver, InstancePressure } from '../driver.ts';
 import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import type { BuildRequest, BuiltImage, EngineImages, PullRequest, PushRequest } from '../image-builder.ts';
 import type { SourceDriver } from '../source-driver.ts';
 import { DriverError } from '../errors.ts';
-import { aborted, Calls, type FakeCall, type FakeScript } from './calls.ts';
+import { Calls, type FakeCall, type FakeScript } from './calls.ts';
+import { FakeContainers, type FakeUse } from './fake-containers.ts';
+import { FakeGateway } from './fake-gateway.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeScaling } from './fake-scaling.ts';
 import { FakeSchedules } from './fake-schedules.ts';
 import { fakeSource } from './fake-source.ts';
 import type { DiskSpace, ImageStore } from '../stored-images.ts';
-import { checkedTable } from '../shared/route-table.ts';
-import type { Instance, LogLine, Selector, Workload } from '../workload.ts';
+import type { Instance, Workload } from '../workload.ts';
 
 /**
  * A cluster in memory, with builder, git and gateway. It behaves as the interfaces specify, and fails, hangs and lies
@@ -39,7 +40,7 @@ export interface FakeCluster {
   commitMessage: string;
   readonly calls: readonly FakeCall[];
   readonly instances: readonly Instance[];
-  /** For clusters that start runs themselves: the `power` of this object is not part of `cluster`. */
+  /** For clusters that start runs themselves: the `capability` of this object is not part of `cluster`. */
   readonly schedules: FakeSchedules;
   /** Images by name. */
   readonly images: Map<string, BuiltImage>;
@@ -77,22 +78,6 @@ export interface FakeCluster {
   write(instanceId: string, path: string, text: string): void;
 }
 
-/** Resource usage of a fake instance. The counters are derived from it and the time elapsed. */
-export interface FakeUse {
-  readonly cpuMillicores: number;
-  readonly memoryMiB: number;
-}
-
-interface Container {
-  instance: Instance;
-  readonly workload: Workload;
-  readonly lines: LogLine[];
-  use: FakeUse;
-  /** Processor time used until `usedAt`. */
-  cpuMilliseconds: number;
-  usedAt: number;
-}
-
 export function createFakeCluster(): FakeCluster {
   return new MemoryCluster();
 }
@@ -112,28 +97,22 @@ class MemoryCluster implements FakeCluster {
   readonly imageStore = this.#made.imageStore;
   readonly scaling = new FakeScaling(this.#calls);
   readonly source = fakeSource(this.#calls, this.branches, () => this.commitMessage);
-  readonly traffic = new Map<string, RouteTraffic>();
+  readonly #gateway = new FakeGateway(this.#calls);
+  readonly gateway = this.#gateway.driver;
+  readonly traffic = this.#gateway.traffic;
   readonly volumeBytes = new Map<string, number>();
   pressure: readonly InstancePressure[] = [];
   probeAnswer: FakeCluster['probeAnswer'] = () => null;
   readonly writtenBytes = new Map<string, number>();
   capacity = { cpuMillicores: 64_000, memoryMiB: 262_144 };
-  isGatewayUp = true;
   readonly schedules = new FakeSchedules({
     calls: this.#calls,
     instances: () => this.instances,
-    run: (workload) => this.#run(workload, 0, { scheduled: true }),
+    run: (workload) => this.#containers.run(workload, 0, { scheduled: true }),
   });
   readonly #volumes = new Map<string, string>();
   readonly #files = new Map<string, string>();
-  readonly #containers = new Map<string, Container>();
-  readonly #byService = new Map<string, Map<string, Container>>();
-  readonly #none: ReadonlyMap<string, Container> = new Map();
-  readonly #watchers = new Set<(event: InstanceEvent) => void>();
-  readonly #readers = new Map<string, Set<(line: LogLine | null) => void>>();
-  #routes: RouteTable = { http: [], tcp: [] };
-  #count = 0;
-  #lines = 0;
+  readonly #containers = new FakeContainers();
 
   get script(): FakeScript {
     return this.#calls.script;
@@ -159,47 +138,40 @@ class MemoryCluster implements FakeCluster {
     this.#made.space = space;
   }
 
+  get isGatewayUp(): boolean {
+    return this.#gateway.isUp;
+  }
+
+  set isGatewayUp(isUp: boolean) {
+    this.#gateway.isUp = isUp;
+  }
+
   get instances(): readonly Instance[] {
-    return [...this.#containers.values()].map((container) => container.instance);
+    return this.#containers.instances;
+  }
+
+  get workloads(): ReadonlyMap<string, Workload> {
+    return this.#containers.workloads;
   }
 
   get volumes(): ReadonlySet<string> {
     return new Set(this.#volumes.keys());
   }
 
-  get workloads(): ReadonlyMap<string, Workload> {
-    return new Map([...this.#containers.values()].map((container) => [container.instance.id, container.workload]));
-  }
-
   get routes(): RouteTable {
-    return this.#routes;
+    return this.#gateway.routes;
   }
 
   kill(instanceId: string, exitCode: number, outOfMemory = false): void {
-    const container = this.#containers.get(instanceId);
-    if (container === undefined) return;
-    const exit = { code: exitCode, outOfMemory, at: new Date().toISOString() };
-    container.instance = { ...container.instance, state: 'EXITED', exit, lastEnd: exit, endpoints: [] };
-    this.#emit('DIED', container.instance);
-    for (const read of this.#readers.get(instanceId) ?? []) read(null);
-  }
-
-  use(instanceId: string, use: FakeUse): void {
-    const container = this.#containers.get(instanceId);
-    if (container === undefined) return;
-    container.cpuMilliseconds = usedBy(container, Date.now());
-    container.usedAt = Date.now();
-    container.use = use;
+    this.#containers.kill(instanceId, exitCode, outOfMemory);
   }
 
   print(instanceId: string, text: string): void {
-    const container = this.#containers.get(instanceId);
-    if (container === undefined) return;
-    this.#lines += 1;
-    const nanoseconds = String(this.#lines % 1_000_000).padStart(6, '0');
-    const line: LogLine = { timestamp: `${new Date().toISOString().slice(0, -1)}${nanoseconds}Z`, stream: 'stdout', text };
-    container.lines.push(line);
-    for (const read of this.#readers.get(instanceId) ?? []) read(line);
+    this.#containers.print(instanceId, text);
+  }
+
+  use(instanceId: string, use: FakeUse): void {
+    this.#containers.use(instanceId, use);
   }
 
   write(instanceId: string, path: string, text: string): void {
@@ -208,67 +180,6 @@ class MemoryCluster implements FakeCluster {
 
   #call<T>(call: FakeCall, signal: AbortSignal, effect: () => T): Promise<T> {
     return this.#calls.call(call, signal, effect);
-  }
-
-  #emit(type: InstanceEvent['type'], instance: Instance): void {
-    for (const watcher of this.#watchers) watcher({ type, service: instance.service, instance: instance.id });
-  }
-
-  #select(selector: Selector): Container[] {
-    // Most calls concern one service. A cluster with thousands of services must not cost more for them.
-    const { service } = selector;
-    const found = service === undefined ? this.#containers : (this.#byService.get(service) ?? this.#none);
-    return [...found.values()].filter(
-      ({ instance }) =>
-        (selector.environment === undefined || instance.environment === selector.environment) &&
-        (selector.service === undefined || instance.service === selector.service) &&
-        (selector.rollout === undefined || instance.rollout === selector.rollout) &&
-        (selector.exceptRollout === undefined || instance.rollout !== selector.exceptRollout) &&
-        (selector.fromIndex === undefined || instance.index >= selector.fromIndex),
-    );
-  }
-
-  #remove(containers: readonly Container[]): void {
-    for (const { instance } of containers) {
-      this.#containers.delete(instance.id);
-      const left = this.#byService.get(instance.service);
-      left?.delete(instance.id);
-      if (left?.size === 0) this.#byService.delete(instance.service);
-      this.#emit('REMOVED', instance);
-      for (const read of this.#readers.get(instance.id) ?? []) read(null);
-    }
-  }
-
-  #run(workload: Workload, index: number, more: Partial<Instance> = {}): Instance {
-    const name = `${workload.name}-${workload.rollout.slice(0, 8)}-${index}`;
-    const { service } = workload.owner;
-    const existing = this.#select({ service, rollout: workload.rollout }).find(({ instance }) => instance.index === index);
-    if (existing !== undefined) return existing.instance;
-    this.#count += 1;
-    const instance: Instance = {
-      id: `fake-${this.#count}`,
-      name,
-      environment: workload.owner.environment,
-      service: workload.owner.service,
-      release: workload.release,
-      rollout: workload.rollout,
-      index,
-      state: 'RUNNING',
-      startedAt: new Date().toISOString(),
-      exit: null,
-      endpoints: workload.ports.map((port) => ({
-        internalPort: port.internalPort,
-        host: `10.0.0.${this.#count % 250}`,
-        port: port.internalPort,
-      })),
-      ...more,
-    };
-    const unused = { use: { cpuMillicores: 1, memoryMiB: 16 }, cpuMilliseconds: 0, usedAt: Date.now() };
-    const container = { instance, workload, lines: [], ...unused };
-    this.#containers.set(instance.id, container);
-    this.#byService.set(service, (this.#byService.get(service) ?? new Map<string, Container>()).set(instance.id, container));
-    this.#emit('STARTED', instance);
-    return instance;
   }
 
   readonly cluster: ClusterDriver = {
@@ -287,162 +198,82 @@ class MemoryCluster implements FakeCluster {
           throw new DriverError({ cause: 'IMAGE_MISSING', message: `there is no image ${workload.image}` });
         }
         for (const volume of workload.volumes) this.#volumes.set(volume.id, workload.owner.service);
-        for (let index = workload.firstInstance ?? 0; index < workload.instances; index += 1) this.#run(workload, index);
+        for (let index = workload.firstInstance ?? 0; index < workload.instances; index += 1)
+          this.#containers.run(workload, index);
       }),
     awaitReady: (workload, { signal }) =>
       this.#call({ method: 'awaitReady', service: workload.owner.service, detail: workload.rollout }, signal, () =>
-        this.#select({
-          service: workload.owner.service,
-          rollout: workload.rollout,
-          fromIndex: workload.firstInstance ?? 0,
-        }).map(({ instance }) => instance),
+        this.#containers
+          .select({
+            service: workload.owner.service,
+            rollout: workload.rollout,
+            fromIndex: workload.firstInstance ?? 0,
+          })
+          .map(({ instance }) => instance),
       ),
     keepUp: () => Promise.resolve(),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
-        this.#select(selector).map(({ instance }) => instance),
+        this.#containers.select(selector).map(({ instance }) => instance),
       ),
     retire: (selector, _grace, { signal }) => {
-      const instances = this.#select(selector).map(({ instance }) => instance.id);
+      const instances = this.#containers.select(selector).map(({ instance }) => instance.id);
       const called = { method: 'retire', service: selector.service ?? '', detail: selector.rollout ?? '', instances };
       return this.#call(called, signal, () => {
-        this.#remove(this.#select(selector));
+        this.#containers.remove(this.#containers.select(selector));
         const { service, rollout, exceptRollout, fromIndex } = selector;
         const isWhole = rollout === undefined && exceptRollout === undefined && fromIndex === undefined;
         if (service !== undefined && isWhole) this.scaling.services.delete(service);
       });
     },
     revive: (id, { signal }) =>
-      this.#call({ method: 'revive', service: this.#containers.get(id)?.instance.service ?? '', detail: id }, signal, () => {
-        const container = this.#containers.get(id);
-        if (container === undefined) return;
-        const { ports } = container.workload;
-        const stopped = { code: 143, outOfMemory: false, at: new Date().toISOString() };
-        const lastEnd = container.instance.state === 'RUNNING' ? stopped : container.instance.lastEnd;
-        container.instance = {
-          ...container.instance,
-          state: 'RUNNING',
-          exit: null,
-          ...(lastEnd !== undefined && { lastEnd }),
-          startedAt: new Date().toISOString(),
-          endpoints: ports.map((port) => ({ internalPort: port.internalPort, host: '10.0.0.1', port: port.internalPort })),
-        };
-        this.#emit('STARTED', container.instance);
-      }),
+      this.#call({ method: 'revive', service: this.#containers.serviceOf(id), detail: id }, signal, () =>
+        this.#containers.revive(id),
+      ),
     removeService: (_environment, service, { signal }) =>
       this.#call({ method: 'removeService', service, detail: '' }, signal, () => {
         this.schedules.armed.delete(service);
-        this.#remove(this.#select({ service }));
+        this.#containers.remove(this.#containers.select({ service }));
         for (const [id, owner] of this.#volumes) if (owner === service) this.#volumes.delete(id);
         for (const name of this.images.keys()) if (name.includes(service)) this.images.delete(name);
       }),
     removeEnvironment: (environment, { signal }) =>
       this.#call({ method: 'removeEnvironment', service: '', detail: environment }, signal, () =>
-        this.#remove(this.#select({ environment })),
+        this.#containers.remove(this.#containers.select({ environment })),
       ),
     probe: (_workload, instance, which, signal) =>
       this.#call({ method: 'probe', service: instance.service, detail: which }, signal, () => this.probeAnswer(which)),
-    followLogs: (id, position, onLine, signal) => this.#follow(id, position?.at ?? null, onLine, signal),
+    followLogs: (id, position, onLine, signal) => this.#containers.follow(id, position?.at ?? null, onLine, signal),
     readFile: (id, { path }, signal) =>
       this.#call({ method: 'readFile', service: '', detail: path }, signal, () => this.#files.get(`${id} ${path}`) ?? null),
     download: (id, path, signal) =>
-      this.#call({ method: 'takeOut', service: this.#serviceOf(id), detail: path }, signal, () =>
+      this.#call({ method: 'takeOut', service: this.#containers.serviceOf(id), detail: path }, signal, () =>
         Readable.from([Buffer.from(this.#files.get(`${id} ${path}`) ?? '')]),
       ),
     upload: async (id, { folder, archive }, signal) => {
       const text = (await buffer(archive)).toString();
-      await this.#call({ method: 'putInto', service: this.#serviceOf(id), detail: folder }, signal, () => {
+      await this.#call({ method: 'putInto', service: this.#containers.serviceOf(id), detail: folder }, signal, () => {
         this.write(id, folder, text);
       });
     },
-    watch: async (onEvent, signal) => {
-      this.#watchers.add(onEvent);
-      await aborted(signal);
-      this.#watchers.delete(onEvent);
-    },
+    watch: (onEvent, signal) => this.#containers.watch(onEvent, signal),
     disk: {
       written: (id, signal) =>
-        this.#call({ method: 'written', service: this.#serviceOf(id), detail: id }, signal, () =>
+        this.#call({ method: 'written', service: this.#containers.serviceOf(id), detail: id }, signal, () =>
           this.#containers.has(id) ? (this.writtenBytes.get(id) ?? 0) : null,
         ),
       remove: (id, _graceSeconds, { signal }) =>
-        this.#call({ method: 'removeInstance', service: this.#serviceOf(id), detail: id }, signal, () =>
-          this.#remove([...this.#containers.values()].filter(({ instance }) => instance.id === id)),
+        this.#call({ method: 'removeInstance', service: this.#containers.serviceOf(id), detail: id }, signal, () =>
+          this.#containers.removeInstance(id),
         ),
     },
     metrics: {
-      usage: (signal) =>
-        this.#call({ method: 'usage', service: '', detail: '' }, signal, () =>
-          [...this.#containers.values()].filter(({ instance }) => instance.state === 'RUNNING').map(toUsage),
-        ),
+      usage: (signal) => this.#call({ method: 'usage', service: '', detail: '' }, signal, () => this.#containers.usage()),
       volumes: (signal) =>
         this.#call({ method: 'volumes', service: '', detail: '' }, signal, () =>
           [...this.volumeBytes].map(([service, bytes]) => ({ service, bytes })),
         ),
       pressure: (signal) => this.#call({ method: 'pressure', service: '', detail: '' }, signal, () => this.pressure),
     },
-  };
-
-  #serviceOf(id: string): string {
-    return this.#containers.get(id)?.instance.service ?? '';
-  }
-
-  async #follow(id: string, since: string | null, onLine: OnLine, signal: AbortSignal): Promise<void> {
-    const container = this.#containers.get(id);
-    if (container === undefined) return;
-    for (const line of container.lines) if (since === null || line.timestamp > since) await onLine(line);
-    if (container.instance.state !== 'RUNNING' || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const readers = this.#readers.get(id) ?? new Set();
-      this.#readers.set(id, readers);
-      const end = (): void => {
-        readers.delete(read);
-        resolve();
-      };
-      const read = (line: LogLine | null): void => (line === null ? end() : void onLine(line));
-      readers.add(read);
-      signal.addEventListener('abort', end, { once: true });
-    });
-  }
-
-  readonly gateway: Gateway = {
-    check: (table) => void checkedTable(table, 0),
-    start: () => Promise.resolve(),
-    apply: async (table) => {
-      await this.#call({ method: 'apply', service: '', detail: '' }, new AbortController().signal, () => {
-        this.#routes = table;
-      });
-    },
-    awaitDrained: async (ids) => {
-      await this.#call(
-        { method: 'awaitDrained', service: '', detail: ids.join(' ') },
-        new AbortController().signal,
-        () => undefined,
-      );
-    },
-    traffic: () => Promise.resolve([...this.traffic.values()]),
-    isUp: () => this.isGatewayUp,
-    stop: () => Promise.resolve(),
-  };
-}
-
-function usedBy({ cpuMilliseconds, use, usedAt }: Container, now: number): number {
-  return cpuMilliseconds + ((now - usedAt) * use.cpuMillicores) / 1000;
-}
-
-function toUsage(container: Container): InstanceUsage {
-  const { id, environment, service, rollout, index } = container.instance;
-  const at = Date.now();
-  return {
-    id,
-    environment,
-    service,
-    rollout,
-    index,
-    at,
-    cpuMilliseconds: usedBy(container, at),
-    memoryBytes: container.use.memoryMiB * 1024 * 1024,
-    receivedBytes: 0,
-    sentBytes: 0,
   };
 }

@@ -1,52 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { messageOf, pause } from '@davit/base';
-import type { Gateway, HttpRoute, RouteTable, RouteTraffic } from '../gateway.ts';
+import type { Gateway, RouteTable, RouteTraffic } from '../gateway.ts';
 import { DriverError, RoutesLeftOutError } from '../errors.ts';
 import { certificateFile, certificateFolder } from './certificates.ts';
 import { changesTo } from './changes.ts';
 import { settingsFingerprint, toConfiguration, type GatewaySettings } from './haproxy-config.ts';
 import { checkedTable } from '../shared/route-table.ts';
 import { failure, HaproxyProcess } from './haproxy-process.ts';
-import { isPortTaken, newPorts, refuseUnavailable, type OwnPort } from './ports.ts';
+import { isPortTaken, newPorts, refuseUnavailable } from './ports.ts';
 import { refuseOwnHosts, withOwnRoutes } from './own-routes.ts';
 import { refusedRoutes, withoutRoutes } from './refused.ts';
-import type { ErrorPages } from './pages.ts';
+import { ownPorts, refuseBadOptions, type GatewayOptions } from './options.ts';
 import type { Serving } from './runtime-api.ts';
 import { TrafficCounter } from './traffic.ts';
 import { bootId, emptyTable, storedFiles, storedTable, toStored, unprivilegedUser } from './state.ts';
-
-export interface GatewayOptions {
-  /** The gateway's own folder for configuration, sockets and state. Created if missing. */
-  readonly stateFolder: string;
-  /** Port for HTTP and gRPC. */
-  readonly port: number;
-  /** Port for HTTPS; absent: no HTTPS. */
-  readonly httpsPort?: number;
-  /** IP address to listen on, also for TCP routes. `0.0.0.0` is all of IPv4; `::` is all of IPv4 and IPv6. */
-  readonly bindAddress: string;
-  /** Name or path of HAProxy; default `haproxy`. */
-  readonly program?: string;
-  /** Pages that replace the gateway's own pages. */
-  readonly errorPages?: ErrorPages;
-  /**
-   * Addresses or networks (CIDR) of proxies in front of the gateway, whose X-Forwarded-* headers are passed on; default
-   * none.
-   */
-  readonly trustedProxies?: readonly string[];
-  /**
-   * Routes of Davit itself, which are always served, over HTTPS only. No route of a table may have their hosts.
-   * Default: none.
-   */
-  readonly ownRoutes?: readonly HttpRoute[];
-  /** Seconds for which browsers remember that a host is reached over HTTPS only (RFC 6797); default 0: not at all. */
-  readonly hstsSeconds?: number;
-  /** Receives a line about events that an operator may want to know. */
-  readonly log?: (line: string) => void;
-}
 
 /** A gateway that can stop supervising its process without ending the process. */
 export interface LocalGateway extends Gateway {
@@ -59,6 +29,8 @@ const rounds = 4;
 const keyFile = 'handover.key';
 const tableFile = 'table.json';
 const rootFile = 'stays-root';
+const withoutLua =
+  'HAProxy was built without Lua: public databases accept TLS of PostgreSQL clients only with sslnegotiation=direct';
 
 /**
  * Creates the gateway of this machine: HAProxy 2.6 or later in a separate process. `start` and `apply` fail with
@@ -205,7 +177,8 @@ class HaproxyGateway implements LocalGateway {
   private async prepare(): Promise<GatewaySettings> {
     if (this.settings !== null) return this.settings;
     refuseBadOptions(this.options, this.folder);
-    await this.haproxy.prepare();
+    const { hasLua } = await this.haproxy.prepare();
+    if (!hasLua && this.options.httpsPort !== undefined) this.log(withoutLua);
     let key = (await this.haproxy.read([keyFile]))[keyFile] ?? '';
     if (!/^[0-9a-f]{48}$/.test(key)) {
       key = randomBytes(24).toString('hex');
@@ -223,6 +196,7 @@ class HaproxyGateway implements LocalGateway {
       threads: Math.min(availableParallelism(), 8),
       user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
       handoverKey: key,
+      hasLua,
     };
     return this.settings;
   }
@@ -319,7 +293,7 @@ class HaproxyGateway implements LocalGateway {
 
   private async startProcess(table: RouteTable): Promise<void> {
     if (await this.haproxy.isComingBack()) return;
-    for (const own of this.ownPorts()) await refuseUnavailable(own, this.options.bindAddress);
+    for (const own of ownPorts(this.options)) await refuseUnavailable(own, this.options.bindAddress);
     await this.writeFiles(table);
     try {
       await this.haproxy.spawn();
@@ -336,17 +310,11 @@ class HaproxyGateway implements LocalGateway {
     }
   }
 
-  private ownPorts(): OwnPort[] {
-    const { port, httpsPort } = this.options;
-    const https = httpsPort === undefined ? [] : [{ port: httpsPort, variable: 'DAVIT_GATEWAY_HTTPS_PORT' }];
-    return [{ port, variable: 'DAVIT_GATEWAY_PORT' }, ...https];
-  }
-
   private async reload(table: RouteTable): Promise<void> {
     const names = Object.keys(toConfiguration(await this.prepare(), table));
     const before = await this.haproxy.read(names);
     const { bindAddress } = this.options;
-    for (const own of newPorts(this.ownPorts(), before, bindAddress)) await refuseUnavailable(own, bindAddress);
+    for (const own of newPorts(ownPorts(this.options), before, bindAddress)) await refuseUnavailable(own, bindAddress);
     await this.writeFiles(table);
     // The replaced worker may exit at once, and its counters are lost with it.
     await this.count().catch((error: unknown) => this.log(`requests could not be counted before a reload: ${String(error)}`));
@@ -387,28 +355,3 @@ class HaproxyGateway implements LocalGateway {
     this.options.log?.(line);
   }
 }
-
-function refuseBadOptions(options: GatewayOptions, folder: string): void {
-  const networks = options.trustedProxies ?? [];
-  if (!/^[\w./~+@ -]+$/.test(folder)) {
-    throw failure(
-      `The state folder ${JSON.stringify(folder)} has characters that HAProxy does not accept.`,
-      undefined,
-      undefined,
-      moveFolder,
-    );
-  }
-  // A socket's path may have 107 bytes, and HAProxy first binds under a longer temporary name.
-  if (folder.length > 80) {
-    throw failure(`The state folder ${folder} is longer than 80 characters.`, undefined, undefined, moveFolder);
-  }
-  if (isIP(options.bindAddress) === 0) throw failure(`${JSON.stringify(options.bindAddress)} is not an IP address to listen on.`);
-  for (const port of [options.port, options.httpsPort ?? 1]) {
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw failure(`${port} is not a port.`);
-  }
-  if (options.port === options.httpsPort) throw failure(`Port ${options.port} cannot be used for both HTTP and HTTPS.`);
-  const bad = networks.find((network) => !/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(network));
-  if (bad !== undefined) throw failure(`${JSON.stringify(bad)} is not an address or network of a proxy.`);
-}
-
-const moveFolder = 'Set DAVIT_HOME to a folder with a short, plain name.';

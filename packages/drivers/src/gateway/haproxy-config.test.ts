@@ -19,6 +19,7 @@ const settings: GatewaySettings = {
   threads: 2,
   user: { name: 'haproxy', group: 'haproxy' },
   handoverKey: 'k'.repeat(48),
+  hasLua: true,
 };
 const one: Backend = { id: 'one', host: '10.0.0.5', port: 8080 };
 const two: Backend = { id: 'two', host: 'fd00::2', port: 8080 };
@@ -221,11 +222,22 @@ describe('the way from one table to another', () => {
     expect(changesTo(only([one]), many, serving.fingerprint).reload).toBe(`${retiredServersLimit + 1} retired servers`);
   });
 
+  it('answers PostgreSQL clients that ask for TLS only with HTTPS, and by a HAProxy with Lua', () => {
+    const tcp = [{ ...table.tcp[0]!, acceptsTls: true as const }];
+    const files = (more: Partial<GatewaySettings>): string =>
+      Object.entries(toConfiguration({ ...settings, ...more }, { http: [], tcp })).join('\n');
+    expect(files({ httpsPort: 4443 })).toContain('lua-load postgresql-tls.lua');
+    expect(files({ httpsPort: 4443 })).toContain('\\x00\\x00\\x00\\x08\\x04\\xd2\\x16\\x2f');
+    expect(files({ httpsPort: 4443, hasLua: false })).not.toContain('lua');
+    expect(files({ httpsPort: null })).not.toContain('lua');
+  });
+
   it('notices every setting of the operator', () => {
     const differing: Partial<GatewaySettings>[] = [
       { port: 1 },
       { httpsPort: 4443 },
       { httpsPort: 4443, hstsSeconds: 60 },
+      { httpsPort: 4443, hasLua: false },
       { bindAddress: '::' },
       { trustedProxies: ['10.0.0.0/8'] },
       { errorPages: { notFound: 'x' } },

@@ -1,7 +1,16 @@
 import { latencyBucketsMilliseconds, type RouteTable } from '../gateway.ts';
 import { certificateFile, certificateList, listText } from './certificates.ts';
-import { httpBackend, httpProxyName, listenAddress, listLines, shortHash, tcpListener } from './haproxy-routes.ts';
+import {
+  httpBackend,
+  httpProxyName,
+  listenAddress,
+  listLines,
+  shortHash,
+  tcpListener,
+  type TcpListenerSettings,
+} from './haproxy-routes.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
+import { tlsRequestRules, tlsRequestScript, tlsRequestScriptText } from './postgresql-tls.ts';
 
 /** The settings that do not come from routes. All values are the operator's and Davit's, not tenants'. */
 export interface GatewaySettings {
@@ -21,6 +30,8 @@ export interface GatewaySettings {
   readonly user: { readonly name: string; readonly group: string } | null;
   /** Secret that proves to a new worker that a request comes from the worker it replaced. */
   readonly handoverKey: string;
+  /** Whether HAProxy was built with Lua, as the packages of distributions are. */
+  readonly hasLua: boolean;
 }
 
 /** Contents of the files in the gateway's folder, by file name. */
@@ -41,6 +52,7 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
     'not-found.html': pages.notFound.html,
     'unavailable.html': pages.unavailable.html,
     ...certificateFiles(settings, table),
+    ...(answersTlsRequests(settings) && { [tlsRequestScript]: tlsRequestScriptText }),
     [mapFile]: [...toMap(table)].map(([key, proxy]) => `${key} ${proxy}\n`).join(''),
     [configurationFile]: [
       globalSection(settings),
@@ -49,11 +61,18 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
       fixedBackends(settings),
       routeDefaults(),
       ...table.http.map((route) => httpBackend(route)),
-      ...table.tcp.map((route) =>
-        tcpListener({ bindAddress: settings.bindAddress, instance: shortHash(settings.folder) }, route),
-      ),
+      ...table.tcp.map((route) => tcpListener(tcpListenerSettings(settings), route)),
     ].join('\n'),
   };
+}
+
+function tcpListenerSettings(settings: GatewaySettings): TcpListenerSettings {
+  const { bindAddress, folder } = settings;
+  return { bindAddress, instance: shortHash(folder), answersTlsRequests: answersTlsRequests(settings) };
+}
+
+function answersTlsRequests({ httpsPort, hasLua }: GatewaySettings): boolean {
+  return httpsPort !== null && hasLua;
 }
 
 function certificateFiles({ httpsPort }: GatewaySettings, { certificates = [] }: RouteTable): ConfigurationFiles {
@@ -85,6 +104,8 @@ export function toMap(table: RouteTable): Map<string, string> {
 /** Returns a hash that changes when anything except routes changes. The running HAProxy shows it as its description. */
 export function settingsFingerprint(settings: GatewaySettings): string {
   const files = Object.values(toPages(settings.errorPages)).map((page) => page.html);
+  // The rules of TCP ports are not part of the sections below; a HAProxy without them must be reloaded.
+  const tlsRequests = answersTlsRequests(settings) ? [[tlsRequestScriptText, ...tlsRequestRules('')]] : [];
   const sections = [
     globalLines(settings, ''),
     defaultsSection(),
@@ -92,7 +113,7 @@ export function settingsFingerprint(settings: GatewaySettings): string {
     fixedBackends(settings),
     routeDefaults(),
   ];
-  return `davit-gateway-${shortHash(JSON.stringify([files, sections]))}`;
+  return `davit-gateway-${shortHash(JSON.stringify([files, sections, ...tlsRequests]))}`;
 }
 
 function globalSection(settings: GatewaySettings): string {
@@ -105,6 +126,7 @@ function globalLines(settings: GatewaySettings, fingerprint: string): string {
     settings.user === null
       ? ''
       : `  user ${settings.user.name}\n  group ${settings.user.group}\n  chroot "${settings.folder}/empty"\n`;
+  const script = answersTlsRequests(settings) ? `  lua-load ${tlsRequestScript}\n` : '';
   return `global
   description ${fingerprint}
   default-path config
@@ -122,7 +144,7 @@ function globalLines(settings: GatewaySettings, fingerprint: string): string {
   # Former workers keep their open streams (websockets, TCP) that long, and through that many reloads.
   hard-stop-after 12h
   mworker-max-reloads 50
-${unprivileged}`;
+${script}${unprivileged}`;
 }
 
 function defaultsSection(): string {

@@ -142,17 +142,21 @@ export class HaproxyProcess {
     }
   }
 
-  /** Creates the folder. Fails with GATEWAY_FAILED if HAProxy is missing or too old. */
-  async prepare(): Promise<void> {
+  /**
+   * Creates the folder, and returns whether HAProxy was built with Lua. Fails with GATEWAY_FAILED if HAProxy is missing
+   * or too old.
+   */
+  async prepare(): Promise<{ readonly hasLua: boolean }> {
     await mkdir(join(this.folder, 'empty'), { recursive: true, mode: 0o755 });
     await mkdir(join(this.folder, certificateFolder), { recursive: true, mode: 0o700 });
-    const { stdout } = await run(this.program, ['-v'], { env: environment }).catch((error: unknown) => {
+    const { stdout } = await run(this.program, ['-vv'], { env: environment }).catch((error: unknown) => {
       throw this.programFailure(`${this.program} cannot be run.`, error);
     });
     const version = /version (\d+)\.(\d+)/.exec(stdout);
     if (version === null || Number(version[1]) * 1000 + Number(version[2]) < 2006) {
       throw failure(`HAProxy 2.6 or later is needed; this is ${stdout.split('\n', 1)[0]}.`);
     }
+    return { hasLua: /^Feature list.* \+LUA\b/m.test(stdout) };
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Backend, CrossOrigin, HttpRoute, TcpRoute } from '../gateway.ts';
 import { certificateList } from './certificates.ts';
+import { tlsRequestRules } from './postgresql-tls.ts';
 
 /* Builds HAProxy's configuration of one route: its backend, the servers, and the rules of its options. */
 
@@ -143,23 +144,33 @@ export function tlsProxyName(route: TcpRoute): string | null {
   return route.acceptsTls === true ? `tls_${route.listenPort}_${route.id}` : null;
 }
 
-/** `instance`: a text that differs between the gateways of a machine. */
-export function tcpListener({ bindAddress, instance }: { bindAddress: string; instance: string }, route: TcpRoute): string {
+export interface TcpListenerSettings {
+  readonly bindAddress: string;
+  /** A text that differs between the gateways of a machine. */
+  readonly instance: string;
+  /** Whether HAProxy runs the script that answers requests for TLS of PostgreSQL's clients (`postgresql-tls.ts`). */
+  readonly answersTlsRequests: boolean;
+}
+
+/** Returns the sections of one TCP route: its port, its backend and, if it accepts TLS, what terminates TLS. */
+export function tcpListener(settings: TcpListenerSettings, route: TcpRoute): string {
+  const { bindAddress, instance, answersTlsRequests } = settings;
   const name = tcpProxyName(route);
   const tls = tlsProxyName(route);
   const servers = serverLines(route.backends, 'TCP');
   const bind = `bind ${listenAddress(bindAddress, route.listenPort)}`;
   if (tls === null) return `listen ${name} from tcp\n  ${bind}\n${servers}`;
   const address = `abns@davit-tls-${instance}-${route.listenPort}`;
-  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The second
-  // rule passes everything else on at once, and a client that sends nothing after the delay. The first bytes of another
-  // protocol may look like those of TLS, such as the length of a message.
+  const [answering, taking] = answersTlsRequests ? tlsRequestRules(tls) : ['', ''];
+  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The last
+  // content rule passes everything else on at once, and a client that sends nothing after the delay. The first bytes
+  // of another protocol may look like those of TLS, such as the length of a message.
   return `frontend port_${route.listenPort} from tcp
   ${bind}
   tcp-request inspect-delay 10s
-  tcp-request content accept if { req.ssl_hello_type 1 }
+${answering}  tcp-request content accept if { req.ssl_hello_type 1 }
   tcp-request content accept if { req.len gt 0 } !{ req.payload(0,2) -m bin 1603 }
-  use_backend ${tls} if { req.ssl_hello_type 1 }
+${taking}  use_backend ${tls} if { req.ssl_hello_type 1 }
   default_backend ${name}
 
 backend ${tls} from tcp

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, connect as connectTcp, type Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { testCertificate } from '@davit/testkit/certificate';
@@ -69,6 +70,7 @@ function secure(options: { servername?: string; ca?: string; port?: number } = {
 }
 
 const sslRequest = Buffer.from('0000000804d2162f', 'hex');
+const kerberosRequest = Buffer.from('0000000804d21630', 'hex');
 
 describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
   it('takes clients with TLS and without it at the same port', async () => {
@@ -78,8 +80,10 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
     // Clients of PostgreSQL insist on it.
     expect(socket.alpnProtocol).toBe('postgresql');
     expect(await ask(socket, Buffer.from('hello'))).toBe('got 68656c6c6f');
-    // An older client of PostgreSQL asks whether there is TLS, and the database answers.
-    expect(await plain(sslRequest)).toBe(`got ${sslRequest.toString('hex')}`);
+    // A client of PostgreSQL without TLS begins with its version, and one that cancels a query with another number.
+    for (const message of ['0000000800030000', '0000001004d2162e0000000100000002']) {
+      expect(await plain(Buffer.from(message, 'hex'))).toBe(`got ${message}`);
+    }
     // A message of MongoDB begins with its length, which may look like the beginning of TLS.
     for (const length of ['16010000', '16030000', '16030100']) {
       const message = `${length}01000000dd07000000`;
@@ -88,7 +92,40 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
     await expect(secure({ servername: 'z1.other.test' })).rejects.toThrow(/alert|disconnected|reset/i);
     socket.end();
     const traffic = (await gateway.traffic()).find(({ id }) => id === 'p1');
-    expect(traffic?.requests).toBe(5);
+    expect(traffic?.requests).toBe(6);
+  });
+
+  it('answers clients of PostgreSQL that ask for TLS, and takes nothing else from them afterwards', async () => {
+    await gateway.apply(table());
+    const connection = async (): Promise<Socket> => {
+      const socket = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
+      setup.onEnd(() => void socket.destroy());
+      await once(socket, 'connect');
+      return socket;
+    };
+    const asking = await connection();
+    expect(await ask(asking, kerberosRequest)).toBe('N');
+    // The request arrives in pieces.
+    asking.write(sslRequest.subarray(0, 3));
+    expect(await ask(asking, sslRequest.subarray(3))).toBe('S');
+    const socket = connect({ socket: asking, servername: host, ca: wildcard.certificate });
+    setup.onEnd(() => void socket.destroy());
+    await once(socket, 'secureConnect');
+    expect(await ask(socket, Buffer.from('hello'))).toBe('got 68656c6c6f');
+    // The certificate must match here too.
+    const other = await connection();
+    expect(await ask(other, sslRequest)).toBe('S');
+    await expect(once(connect({ socket: other, servername: 'z1.other.test' }), 'secureConnect')).rejects.toThrow(/alert/i);
+    // An attacker on the way may append what the database would take for a part of the encrypted connection.
+    for (const injected of ['0000000800030000', sslRequest.toString('hex')]) {
+      const attacked = await connection();
+      const answers: string[] = [];
+      attacked.on('data', (chunk) => answers.push(chunk.toString('latin1')));
+      attacked.write(Buffer.concat([sslRequest, Buffer.from(injected, 'hex')]));
+      await once(attacked, 'close');
+      expect(answers.join('')).toMatch(/^S/);
+      expect(answers.join('')).not.toContain('got');
+    }
   });
 
   it('understands a greeting that arrives in pieces', async () => {

@@ -5,7 +5,8 @@ import { createServer as createTcpServer, type AddressInfo, type Server as TcpSe
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Backend, HttpRoute } from '../gateway.ts';
-import { createGateway, type GatewayOptions, type LocalGateway } from './gateway.ts';
+import { createGateway, type LocalGateway } from './gateway.ts';
+import type { GatewayOptions } from './options.ts';
 
 export const hasHaproxy = spawnSync('haproxy', ['-v']).status === 0;
 export const title = hasHaproxy

@@ -8,7 +8,7 @@ import { execute, type Execution, type ContainerRef } from './client/exec.ts';
 import type { Scope } from './client/objects.ts';
 import { newestPod } from './client/pods.ts';
 import { translated } from './client/refusals.ts';
-import { isOver, statusOf } from './diagnosis/judge.ts';
+import { isOver, statusOf } from './diagnosis/instance-facts.ts';
 import { lastEnd, mainStatus, parseId } from './instances/instances.ts';
 import { helperContainer, mainContainer } from './manifests/pod.ts';
 

@@ -9,6 +9,7 @@ import type {
   InstanceEvent,
   OnLine,
 } from '../driver.ts';
+import type { ClusterHealth } from '../cluster-health.ts';
 import type { ClusterCharts } from '../helm-driver.ts';
 import type { ClusterBuilder } from '../image-builder.ts';
 import type { ClusterScaling } from '../scaling.ts';
@@ -24,6 +25,7 @@ import { translated } from './client/refusals.ts';
 import { readServiceAccount } from './client/service-account.ts';
 import { askVersion, describeCluster, identityOf, isAtLeast, pingCluster } from './cluster/describe.ts';
 import { missingPermissions } from './cluster/permissions.ts';
+import { faultsOfInstances } from './diagnosis/instance-faults.ts';
 import { lastProbe } from './diagnosis/last-probe.ts';
 import { followLogs } from './diagnosis/logs.ts';
 import { findSelected, toInstance } from './instances/instances.ts';
@@ -75,14 +77,15 @@ export async function openKubernetesDriver(
 /**
  * The driver for Kubernetes. It differs from a container engine:
  * - The kubelet runs the probes. It removes instances that are not ready from their addresses and restarts those whose
- *   liveness probe fails, also while Davit is down. `probe` returns the kubelet's result.
- * - The cluster restarts processes that exit. `revive` replaces the pod, and leaves a pod that is still being created
- *   to the cluster.
+ *   liveness probe fails, also while Davit is down. `probe` returns the kubelet's result, and `health` its reasons.
+ * - The cluster restarts processes that exit. `revive`, which the keeper does not call here, replaces the pod. It
+ *   leaves a pod that is still being created to the cluster.
  * - `start` waits until the image is pulled and the process has started. Missing images and nodes are detected there.
  */
 export class KubernetesDriver implements ClusterDriver {
   readonly kind = 'kubernetes';
   readonly metrics: ClusterMetrics;
+  readonly health: ClusterHealth;
   readonly routes: ClusterRoutes;
   readonly builder: ClusterBuilder;
   readonly scaling: ClusterScaling;
@@ -93,6 +96,7 @@ export class KubernetesDriver implements ClusterDriver {
 
   constructor(scope: ClusterScope) {
     this.#scope = scope;
+    this.health = { faults: (instanceIds, signal) => faultsOfInstances(scope, instanceIds, signal) };
     this.routes = clusterRoutes(scope);
     this.builder = clusterBuilder(scope);
     this.scaling = clusterScaling(scope);

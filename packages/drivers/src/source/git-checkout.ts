@@ -319,7 +319,7 @@ export class GitCheckout {
     if (bytes > this.#call.repository.maximumBytes * 2) throw tooLarge(this.#call.repository, bytes);
   }
 
-  /** Returns a commit of the repository; null if it has no commit with this id. `tag`: of the tags in the repository. */
+  /** Returns a commit of the repository, with a tag of the repository; null if it has no commit with this id. */
   async #details(wanted: string): Promise<Commit | null> {
     const format = '--format=%H%x00%an%x00%cI%x00%D%x00%B';
     const only = ['--no-patch', '--no-show-signature', '--decorate-refs=refs/tags/*'];

@@ -3,6 +3,7 @@ import {
   proxyBuilder,
   proxyCharts,
   proxyCluster,
+  proxyHealth,
   DriverError,
   proxyRoutes,
   proxyScaling,
@@ -252,6 +253,7 @@ export class ClusterConnection {
 
   #cluster(): ClusterDriver {
     const presently = (): ClusterDriver | undefined => this.#presently()?.cluster;
+    const health = proxyHealth(this.#part(({ cluster }) => cluster.health));
     const routes = proxyRoutes(this.#part(({ cluster }) => cluster.routes));
     const scaling = proxyScaling(this.#part(({ cluster }) => cluster.scaling));
     const upgrades = proxyUpgrades(this.#part(({ cluster }) => cluster.upgrades));
@@ -262,6 +264,9 @@ export class ClusterConnection {
         'kubernetes',
         this.#part(({ cluster }) => cluster),
       ),
+      get health() {
+        return presently()?.health && health;
+      },
       get routes() {
         return presently()?.routes && routes;
       },

@@ -1,6 +1,7 @@
 import { pause } from '@davit/base';
-import type { Instance } from '@davit/drivers';
+import type { Instance, InstanceEvent } from '@davit/drivers';
 import type { EngineParts } from '../shared/parts.ts';
+import { ClusterFaults } from './cluster-faults.ts';
 import { InstanceEnds, type EndWatchers } from './instance-ends.ts';
 import type { KeptService } from './kept-service.ts';
 import type { ClusterSnapshot } from './observer.ts';
@@ -26,6 +27,7 @@ export interface FaultWatchInput extends EndWatchers {
 export class FaultWatch {
   readonly #input: FaultWatchInput;
   readonly #ends: InstanceEnds;
+  readonly #cluster: ClusterFaults;
   readonly #pressure: PressureWatch;
   #term: AbortSignal | null = null;
   #seen: ClusterSnapshot | null = null;
@@ -34,6 +36,7 @@ export class FaultWatch {
   constructor(input: FaultWatchInput) {
     this.#input = input;
     this.#ends = new InstanceEnds(input.parts, input, input.stop);
+    this.#cluster = new ClusterFaults(input.parts, input.driver, input);
     this.#pressure = new PressureWatch(input.parts, input.driver);
   }
 
@@ -50,6 +53,7 @@ export class FaultWatch {
     this.#seen = seen;
     if (term === null) return;
     this.#ends.note(seen);
+    this.#cluster.note(seen);
     await noteUnready(this.#input.parts, seen, (runtime) => this.#input.unready(runtime));
   }
 
@@ -66,10 +70,23 @@ export class FaultWatch {
     });
   }
 
+  /** Reports a liveness probe on whose failure the cluster restarts an instance. */
+  async notLive({ service, instance: id, attempts = [] }: InstanceEvent): Promise<void> {
+    const seen = this.#seen;
+    const instance = seen?.byService.get(service)?.find((one) => one.id === id);
+    const runtime = seen?.runtimes.find(({ service_id }) => service_id === service);
+    if (this.#term?.aborted !== false || instance === undefined || runtime === undefined) return;
+    // The condition of a deployment that is under way belongs to that deployment.
+    if (seen?.deploying.has(service) === true || instance.rollout !== runtime.rollout) return;
+    await this.failedLiveness({ instance, attempts }, { isFirst: true, pauseSeconds: 0 });
+    this.#input.onNoted();
+  }
+
   /** Resolves when nothing is being recorded, once `stop` is aborted. */
   async settled(): Promise<void> {
     await this.#passing;
     await this.#ends.settled();
+    await this.#cluster.settled();
   }
 
   #othersOf({ id, service }: Instance): number {

@@ -1,6 +1,6 @@
 import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
-import { DriverError, type CallContext } from '@davit/drivers';
+import { DriverError, type CallContext, type InstanceEvent } from '@davit/drivers';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import type { HandoverReceiver } from '../shared/handover.ts';
@@ -199,7 +199,10 @@ export class Keeper {
     for (let attempt = 1; !this.#stop.signal.aborted; attempt += 1) {
       const began = performance.now();
       try {
-        await cluster.watch(() => this.#lookSoon(), this.#stop.signal);
+        await cluster.watch((event) => {
+          this.#lookSoon();
+          if (event.type === 'NOT_LIVE') void this.#takeNotLive(event);
+        }, this.#stop.signal);
       } catch {
         // The engine is unreachable. The looks report that; here the watch is only retried.
       }
@@ -208,6 +211,12 @@ export class Keeper {
       await pause(backoffMilliseconds(attempt, 100, 2_000), this.#stop.signal);
       void this.look();
     }
+  }
+
+  /** The last look may be older than the instance. */
+  async #takeNotLive(event: InstanceEvent): Promise<void> {
+    await this.look();
+    await this.#faults.notLive(event);
   }
 
   async #lookOnce(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Instance, Workload } from '@davit/drivers';
-import type { EngineParts } from '../shared/parts.ts';
+import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { workloadOf, type KeptService } from './kept-service.ts';
 import type { ClusterSnapshot } from './observer.ts';
 import type { ProbeFailure } from './probe-conditions.ts';
@@ -21,9 +21,9 @@ export class Probers {
     this.#verdicts = verdicts;
   }
 
-  /** Returns whether an instance is ready by its readiness probe; true if it has none. */
+  /** Returns whether an instance is ready by its readiness probe, or by its cluster; true if it has no probe. */
   isReady(instance: Instance): boolean {
-    return !this.#unready.has(instance.id);
+    return instance.unready !== true && !this.#unready.has(instance.id);
   }
 
   /** Returns the instances of a service that are not ready, with the failed attempts of their probes. */
@@ -31,10 +31,11 @@ export class Probers {
     return [...this.#unready.values()].filter(({ instance }) => instance.service === service && instance.rollout === rollout);
   }
 
-  /** Starts the missing probers and stops those that are no longer needed. */
+  /** Starts the missing probers and stops those that are no longer needed. A cluster with `health` needs none. */
   async follow(seen: ClusterSnapshot): Promise<void> {
     const wanted = new Map<string, { instance: Instance; runtime: KeptService }>();
-    for (const runtime of seen.runtimes) {
+    const { health } = driversOf(this.#parts, this.#driver).cluster;
+    for (const runtime of health === undefined ? seen.runtimes : []) {
       const probes = runtime.config !== null && (runtime.config.readiness !== null || runtime.config.liveness !== null);
       if (runtime.desired !== 'RUNNING' || !probes) continue;
       for (const instance of seen.byService.get(runtime.service_id) ?? []) {

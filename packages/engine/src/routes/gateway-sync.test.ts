@@ -128,6 +128,19 @@ test('a certificate of Davit itself is shown without a service, and a wildcard l
   });
 });
 
+test('a TCP port with TLS has the certificate of its own host, which is not led to HTTPS', async () => {
+  const fake = createFakeCluster();
+  const sync = new GatewaySync(fake.gateway);
+  const host = 'z1-postgresql.apps.example.org';
+  const tcp = { protocol: 'TCP' as const, externalPort: 15_432, acceptsTls: true as const, hosts: [host] };
+  const { pem } = await testCertificate(host);
+  await sync.setDomains({ certificates: [{ host, pem, redirect: true }], challenges: [] });
+  await sync.replaceAll([{ id: 'a', config: withPort(tcp), instances: [instance('i')], settled: true }], sync.version);
+  expect(fake.routes).toMatchObject({ http: [], tcp: [{ acceptsTls: true }], certificates: [{ host, redirect: false }] });
+  await sync.replaceAll([], sync.version);
+  expect(fake.routes.certificates ?? []).toEqual([]);
+});
+
 test('the certificate of Davit itself does not wait until the routes of services are known', async () => {
   const applied: unknown[] = [];
   const fake = createFakeCluster();

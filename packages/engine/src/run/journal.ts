@@ -19,8 +19,15 @@ export interface StepEnd {
   readonly output?: object;
   /** Lines of the log as JSON, see `DeploymentLog.take`. */
   readonly lines?: string;
-  /** Position of the step that begins at once, with the same write; null or left out: none does. */
-  readonly next?: number | null;
+  /** Position of the step that begins in the same statement; null: none. */
+  readonly begins?: number | null;
+}
+
+interface PhaseOptions {
+  readonly failure?: FailureRecord;
+  readonly lines?: string;
+  readonly begins?: number | null;
+  readonly db?: Queryable;
 }
 
 const noLines = '[]';
@@ -61,13 +68,9 @@ export class Journal {
     return this.#database.transaction(action);
   }
 
-  setPhase(
-    serviceId: string,
-    phase: Phase,
-    { failure, lines = noLines, db }: { readonly failure?: FailureRecord; readonly lines?: string; readonly db?: Queryable } = {},
-  ): Promise<void> {
+  setPhase(serviceId: string, phase: Phase, { failure, lines = noLines, begins = null, db }: PhaseOptions = {}): Promise<void> {
     const stored = failure === undefined ? null : JSON.stringify(failure);
-    return this.write(store.setPhase, [serviceId, phase, stored, lines], db);
+    return this.write(store.setPhase, [serviceId, phase, stored, lines, begins], db);
   }
 
   beginStep(serviceId: string, position: number): Promise<void> {
@@ -76,10 +79,11 @@ export class Journal {
 
   endStep(end: StepEnd): Promise<void> {
     const output = end.output === undefined ? null : JSON.stringify(end.output);
-    return this.write(store.endStep, [end.serviceId, end.position, end.status, output, end.lines ?? noLines, end.next ?? null]);
+    const { serviceId, position, status, lines = noLines, begins = null } = end;
+    return this.write(store.endStep, [serviceId, position, status, output, lines, begins]);
   }
 
-  insertSteps(steps: readonly { service_id: string; position: number; name: StepName; metric: string }[]): Promise<void> {
-    return this.writeAny(store.insertSteps, [JSON.stringify(steps)]);
+  beginServices(steps: readonly { service_id: string; position: number; name: StepName; metric: string }[]): Promise<void> {
+    return this.writeAny(store.beginServices, [JSON.stringify(steps)]);
   }
 }

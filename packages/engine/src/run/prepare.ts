@@ -22,6 +22,8 @@ export interface TaskState {
   readonly failureCode: string | null;
   /** Steps that this attempt, or an earlier one, has begun. */
   readonly begun: Set<StepName>;
+  /** The step that this attempt has recorded as begun, together with what came before it, but has not run yet. */
+  ahead: StepName | null;
 }
 
 interface PrepareInput {
@@ -36,15 +38,11 @@ interface PrepareInput {
  */
 export async function prepareTasks(input: PrepareInput): Promise<readonly (readonly TaskState[])[]> {
   const { deployment, parts, journal } = input;
-  await journal.writeAny(store.beginServices, []);
-  const [rows, steps] = await Promise.all([
-    parts.database.many(store.readTasks, [deployment.id]),
-    parts.database.many(store.readSteps, [deployment.id]),
-  ]);
+  const rows = await parts.database.many(store.readTasks, [deployment.id]);
   const ids = rows.map((row) => row.service_id);
   const runtimes = new Map((await parts.database.many(readRuntimes, [ids])).map((row) => [row.service_id, row]));
   const tasks = await Promise.all(rows.map((row) => toTask(input, row, runtimes.get(row.service_id) ?? null)));
-  const recorded = Map.groupBy(steps, (row) => row.service_id);
+  const recorded = Map.groupBy(await parts.database.many(store.readSteps, [deployment.id]), (row) => row.service_id);
   const planned = planStages(
     parts.kinds,
     deployment.action,
@@ -73,15 +71,16 @@ export async function prepareTasks(input: PrepareInput): Promise<readonly (reado
           task,
           plan,
           callId: row.call_id,
-          phase: row.phase,
+          phase: row.phase === 'QUEUED' ? 'WAITING' : row.phase,
           failureCode: row.failure_code,
           done: resume(parts.kinds, task, known),
           begun,
+          ahead: null,
         },
       ];
     }),
   );
-  await journal.insertSteps(stages.flat().flatMap((member) => journalRows(parts.kinds, member)));
+  await journal.beginServices(stages.flat().flatMap((member) => journalRows(parts.kinds, member)));
   return stages;
 }
 

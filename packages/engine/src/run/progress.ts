@@ -10,20 +10,6 @@ export function stepBehind(kinds: Kinds, { plan }: TaskState): StepName | undefi
   return last !== undefined && kinds.step(last).runsBehind === true ? last : undefined;
 }
 
-/**
- * Returns the next of these steps, if the end of a step may record that it begins; null if it may not, or if there is
- * none. A step after whose beginning nothing is undone begins only when it really does.
- */
-export function beginsAtOnce(
-  kinds: Kinds,
-  { done }: Pick<TaskState, 'done'>,
-  names: readonly StepName[],
-  skipped: readonly StepName[],
-): StepName | null {
-  const next = names.find((name) => !done.has(name) && !skipped.includes(name));
-  return next === undefined || kinds.step(next).onlyForward === 'ONCE_BEGUN' ? null : next;
-}
-
 /** Returns whether a step has begun, or is done, after which nothing is undone. */
 export function isOnlyForward(kinds: Kinds, { begun, done }: TaskState): boolean {
   return (

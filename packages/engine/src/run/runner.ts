@@ -21,6 +21,9 @@ import { Semaphore } from '../shared/semaphore.ts';
 
 const renewEveryMilliseconds = 3_000;
 
+// Each is a process of git, so their number limits the memory that they take.
+const parallelLookups = 8;
+
 // Number of consecutive interruptions after which the cause is considered permanent.
 const maxInterruptions = 8;
 
@@ -37,6 +40,7 @@ interface Running {
 export class Runner {
   readonly #parts: EngineParts;
   #id = randomUUID();
+  readonly #lookups = new Semaphore(parallelLookups);
   readonly #builds: Semaphore;
   readonly #running = new Map<string, Running>();
   /**
@@ -216,6 +220,7 @@ export class Runner {
       parts: this.#parts,
       deployment,
       resumed,
+      lookups: this.#lookups,
       builds: this.#builds,
       cancel: cancel.signal,
       force: force.signal,

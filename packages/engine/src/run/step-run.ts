@@ -29,9 +29,9 @@ export interface StepRunInput {
   readonly position: number;
   /** Whether an earlier run of the deployment had begun the step. */
   readonly isRepeated: boolean;
-  /** Whether the end of the former step has recorded that this one begins. */
+  /** Whether the beginning of the step is recorded already. */
   readonly isBegun: boolean;
-  /** Returns the position of the step that begins once this one is done; null if none does at once. */
+  /** Returns the position of the step that is recorded as begun with the end of this one, which may skip steps; or null. */
   readonly next: (skipped: readonly StepName[]) => number | null;
   /** Aborts everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;
@@ -57,9 +57,8 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
   const count = (outcome: StepOutcome): void =>
     counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
-  const at = { serviceId: task.serviceId, position: input.position };
   if (isCanceled()) {
-    if (input.isBegun) await journal.endStep({ ...at, status: 'CANCELED' });
+    if (input.isBegun) await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'CANCELED' });
     throw new Canceled();
   }
   if (!input.isBegun) await journal.beginStep(task.serviceId, input.position);
@@ -77,16 +76,22 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
       throw error;
     }
     const status = canceled ? 'CANCELED' : 'FAILED';
-    await journal.endStep({ ...at, status, lines: await log.take() });
+    await journal.endStep({ serviceId: task.serviceId, position: input.position, status, lines: await log.take() });
     throw canceled ? new Canceled() : error;
   }
   task.outputs.set(step.name, output);
   count('DONE');
   await crashPoint(`${step.name}:after`);
-  const skipped = output.skip ?? [];
-  await journal.endStep({ ...at, status: 'DONE', output, lines: await log.take(), next: input.next(skipped) });
+  await journal.endStep({
+    serviceId: task.serviceId,
+    position: input.position,
+    status: 'DONE',
+    output,
+    lines: await log.take(),
+    begins: input.next(output.skip ?? []),
+  });
   await crashPoint(`${step.name}:recorded`);
-  return skipped;
+  return output.skip ?? [];
 }
 
 /** Returns the signal that interrupts the step besides its deadline; null if the user cannot interrupt the step. */

@@ -163,6 +163,18 @@ test('an environment that its cluster does not let go of says so, and is removed
   expect(fixture.deleted).toContain(fixture.environmentId);
 });
 
+test('a service whose image exists does not wait for the builds of others', async () => {
+  fixture = await createTestEngine({ maximumBuilds: 1 });
+  const shop = service();
+  expect(await fixture.ends(await fixture.deploy([shop]))).toBe('SUCCEEDED');
+  const builds = hold('build');
+  const elsewhere = { environment: { ...fixture.environment, environmentId: randomUUID() } };
+  await fixture.deploy([service()], elsewhere);
+  await isHeld(builds, 1);
+  expect(await fixture.ends(await fixture.deploy([shop]))).toBe('SUCCEEDED');
+  expect(builds.held).toHaveLength(1);
+});
+
 describe('a cancel', () => {
   test('ends what waits for the builds of others', async () => {
     fixture = await createTestEngine({ maximumBuilds: 1 });

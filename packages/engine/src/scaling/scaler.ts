@@ -7,7 +7,7 @@ import { isTransient } from '../shared/retry-policy.ts';
 import { deployedWorkload, ownerOf } from '../workload/deployed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
-import { keepUp } from '../steps/keep-up.ts';
+import { keepUp } from '../shared/keep-up.ts';
 import { writeServiceLine } from '../output/service-line.ts';
 import * as store from '../store/scaling.ts';
 import { terminationGrace } from '../workload/workload.ts';

@@ -12,6 +12,7 @@ export const resolve: Step<ImageOutput> = {
   metric: 'GIT_CLONE',
   deadlineSeconds: 1_800,
   cancelable: true,
+  isLookup: true,
   async run(context) {
     const { task, parts, call } = context;
     // Fails early if there is no builder, before anything is fetched.
@@ -41,9 +42,9 @@ export const resolve: Step<ImageOutput> = {
 };
 
 /**
- * Returns the newest commit of the branch. If the configuration is what runs already, the commit is probably new, and is
- * fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and the
- * reference alone is asked for, which is quicker.
+ * Returns the newest commit of the branch. If the configuration is the one that runs, the commit is probably new, and is
+ * fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and only the
+ * reference is asked for, which is quicker.
  */
 async function resolveBranch(context: StepContext): Promise<string> {
   const { task, call } = context;

@@ -138,11 +138,6 @@ export const holds = statement(
   `select 1 from deployment where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
-export const beginServices = statement(
-  'begin_services',
-  `update deployment_service set phase = 'WAITING' where deployment_id = $1 and phase = 'QUEUED' and ${fenced}`,
-);
-
 export interface TaskRow {
   readonly service_id: string;
   readonly service_type: string;
@@ -180,10 +175,19 @@ export const adoptRelease = statement(
   `update deployment_service set release_id = $4 where deployment_id = $1 and service_id = $3 and release_id is null and ${fenced}`,
 );
 
-/** Sets the phase of a service and stores lines of its log. Parameter 6: the lines. */
+/** Returns SQL that begins the step of the service `$3` with the position in a parameter; none if that is null. */
+function beginStepAt(position: string): string {
+  return `update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
+    where deployment_id = $1 and service_id = $3 and position = ${position}::integer and ${fenced}`;
+}
+
+/**
+ * Sets the phase of a service, stores lines of its log and begins its next step. Parameters 6 and 7: the lines, and the
+ * position of the step or null.
+ */
 export const setPhase = statement(
   'set_phase',
-  `with line as (${insertLines('$6', fenced)})
+  `with begun as (${beginStepAt('$7')}), line as (${insertLines('$6', fenced)})
    update deployment_service
       set phase = $4, failure = $5::jsonb,
           started_at = case when $4 in ('BUILDING', 'WORKING') then coalesce(started_at, clock_timestamp()) else started_at end,
@@ -198,9 +202,11 @@ export const failServices = statement(
     where deployment_id = $1 and phase not in ('SUCCEEDED', 'FAILED', 'BUILD_FAILED', 'CANCELED') and ${fenced}`,
 );
 
-export const insertSteps = statement(
-  'insert_steps',
-  `insert into deployment_step (deployment_id, service_id, position, name, metric)
+/** Makes the services of a deployment wait for their turn, and stores the steps that are not stored yet. */
+export const beginServices = statement(
+  'begin_services',
+  `with waiting as (update deployment_service set phase = 'WAITING' where deployment_id = $1 and phase = 'QUEUED' and ${fenced})
+   insert into deployment_step (deployment_id, service_id, position, name, metric)
    select $1, s.service_id, s.position, s.name, s.metric
      from jsonb_to_recordset($3::jsonb) as s(service_id uuid, position integer, name text, metric text)
     where ${fenced}
@@ -230,22 +236,15 @@ export const readSteps = statement<StepRow>(
   `select service_id, position, name, status, attempt, output from deployment_step where deployment_id = $1 order by service_id, position`,
 );
 
-export const beginStep = statement(
-  'begin_step',
-  `update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
-    where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
-);
+export const beginStep = statement('begin_step', beginStepAt('$4'));
 
 /**
- * Ends a step, stores the last lines of its log, and begins the step that follows at once. Parameter 7: the lines; 8:
- * the position of the step that begins, null if none does.
+ * Ends a step, stores the last lines of its log and begins the next step. Parameters 7 and 8: the lines, and the
+ * position of the next step or null.
  */
 export const endStep = statement(
   'end_step',
-  `with line as (${insertLines('$7', fenced)}),
-   begun as (
-     update deployment_step set status = 'RUNNING', attempt = attempt + 1, started_at = coalesce(started_at, clock_timestamp())
-      where deployment_id = $1 and service_id = $3 and position = $8 and ${fenced})
+  `with begun as (${beginStepAt('$8')}), line as (${insertLines('$7', fenced)})
    update deployment_step set status = $5, output = $6::jsonb, finished_at = clock_timestamp(), started_at = coalesce(started_at, clock_timestamp())
     where deployment_id = $1 and service_id = $3 and position = $4 and ${fenced}`,
 );

@@ -63,7 +63,7 @@ export const removePush = statement('git_push_remove', 'delete from git_push whe
 /** Parameter: seconds. Returns the pushes that are older, in the order of their arrival. */
 export const oldPushes = statement<NewPush>(
   'git_push_old',
-  `select id from git_push where created_at <= clock_timestamp() - $1 * interval '1 second' order by created_at limit 100`,
+  `select id from git_push where created_at <= clock_timestamp() - $1 * interval '1 second' order by created_at, id`,
 );
 
 /** A push whose process has died. */

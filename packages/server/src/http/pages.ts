@@ -21,7 +21,7 @@ const alive = statement<{ refuses: boolean }>('ready_check', `select ${takesNoCh
 
 /**
  * Adds the pages beside the contract's paths: health, metrics, the description of the API, its reference page, the
- * console, and the command line as a file.
+ * console, and the command line as a file and as a package.
  */
 export async function addPages(app: FastifyInstance, context: HttpContext): Promise<void> {
   await app.register(async (pages) => {
@@ -32,7 +32,7 @@ export async function addPages(app: FastifyInstance, context: HttpContext): Prom
     addHealth(pages, context);
     const consolePages = new Console();
     consolePages.addTo(pages);
-    addCommandLine(pages);
+    addCommandLine(pages, context.options.version);
     addDescription(pages, context, consolePages);
     addReference(pages, context.options.version);
   });

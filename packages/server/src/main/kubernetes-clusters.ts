@@ -3,6 +3,7 @@ import {
   proxyCharts,
   ClusterTerraform,
   defaultTerraformImages,
+  proxyHealth,
   proxyRoutes,
   proxyScaling,
   proxySchedules,
@@ -79,6 +80,7 @@ function lateKubernetes(open: (signal: AbortSignal) => Promise<KubernetesDriver>
   };
   return {
     ...lateCluster('kubernetes', open),
+    health: proxyHealth(late(async (signal) => (await open(signal)).health)),
     routes: proxyRoutes(late(async (signal) => (await open(signal)).routes)),
     scaling: proxyScaling(late(async (signal) => (await open(signal)).scaling)),
     schedules: proxySchedules(late(async (signal) => (await open(signal)).schedules)),

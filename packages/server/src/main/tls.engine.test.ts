@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as plainRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as secureRequest } from 'node:https';
+import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TLSSocket } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { Sensitive } from '@davit/base';
 import type { Client } from '@davit/client';
 import { statement } from '@davit/db';
@@ -138,6 +140,22 @@ async function ask({ pebble, ports }: Installation, url: string): Promise<Answer
   });
 }
 
+/** Asks for TLS as clients of PostgreSQL do, and returns the names that the certificate is for. */
+async function postgresqlNames({ host, port, ca }: { host: string; port: number; ca: string }): Promise<string | undefined> {
+  const socket = connectTcp(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write(Buffer.from('0000000804d2162f', 'hex'));
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toBe('S');
+    const secure = connect({ socket, servername: host, ca });
+    await once(secure, 'secureConnect');
+    return secure.getPeerCertificate().subjectaltname;
+  } finally {
+    socket.destroy();
+  }
+}
+
 async function until<Result>(look: () => Promise<Result | undefined>): Promise<Result> {
   const deadline = Date.now() + 60_000;
   for (;;) {
@@ -236,6 +254,22 @@ describe.skipIf(!isPossible)(`HTTPS of an installation${remedy}`, () => {
       });
       expect(rows).toContainEqual({ host: second.host, is_served: false, source: 'LIMIT' });
       expect((await ask(installation, `http://${second.host}/`)).status).not.toBe(308);
+    } finally {
+      await installation.close();
+    }
+  });
+
+  test('has a certificate for each public database, which clients of PostgreSQL get when they ask for TLS', async () => {
+    const installation = await install({ DAVIT_ADDRESS_CERTIFICATES: 'each' });
+    try {
+      const { api, environmentId, pebble } = installation;
+      const body = { name: 'store', type: 'POSTGRESQL', version: '15', mode: 'CONTAINER', accessibility: 'PUBLIC' } as const;
+      const { id } = await api.call('createDatabase', { params: { environmentId }, body });
+      await api.call('deployDatabase', { params: { databaseId: id } });
+      const { host = '', port = 0 } = await api.call('getDatabase', { params: { databaseId: id } });
+      expect(host).toBe(`z${id.slice(0, 8)}-postgresql.${gatewayDomain}`);
+      const ca = await pebble.root();
+      expect(await until(() => postgresqlNames({ host, port, ca }))).toBe(`DNS:${host}`);
     } finally {
       await installation.close();
     }

@@ -4,6 +4,7 @@ import { api } from '../../api.ts';
 import { webhookStatusOf, type WebhookStatus } from '../../data/git-events.ts';
 import { editRefusalIn } from '../../data/rights.ts';
 import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote, LoadingRows } from '../../parts/face.tsx';
@@ -65,6 +66,24 @@ function WebhookDialog({ service, onClose }: { readonly service: Service; readon
     mutationFn: () => api().call('createServiceGitWebhook', { params: { serviceId: service.id }, body: { rotate: true } }),
     onSuccess: () => read.refetch(),
   });
+  const [isAsked, ask] = useState(false);
+  if (isAsked) {
+    return (
+      <Confirm
+        title="Make a new secret?"
+        verb="New secret"
+        isDangerous
+        onConfirm={() => rotate.mutate()}
+        onClose={() => ask(false)}
+      >
+        <p>
+          Davit then refuses what the git host signs with the present secret: no push is seen until the git host has the new one.
+          Enter it there; where a git token allows that, “Set up the webhook” does it.
+        </p>
+        <p>This concerns all services of the organization that are built from this repository.</p>
+      </Confirm>
+    );
+  }
   return (
     <Dialog label="Webhook at the git host" className="wide" onClose={onClose}>
       <div className="in">
@@ -89,7 +108,7 @@ function WebhookDialog({ service, onClose }: { readonly service: Service; readon
           </dl>
         )}
         <div className="do">
-          <Button onClick={() => rotate.mutate()}>New secret</Button>
+          <Button onClick={() => ask(true)}>New secret</Button>
           <Button onClick={onClose}>Close</Button>
         </div>
       </div>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { chartsOf, databasesIn, gitTokensOf, helmRepositoriesOf, registriesOf } from '../../data/organization.ts';
-import { environmentOf } from '../../data/queries.ts';
+import { environmentOf, projectOf } from '../../data/queries.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { filled } from '../../parts/values.ts';
@@ -10,7 +10,9 @@ import { EntryForm } from '../../parts/entry-form.tsx';
 import { FailedFace } from '../../parts/face.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Head } from '../../parts/page.tsx';
+import { commandsOf } from '../../command-line.ts';
 import { valueAt, type Json } from '../../data/paths.ts';
+import { Commands } from '../../parts/commands.tsx';
 import { SourceCheck } from './check.tsx';
 import { sourceSection, type Offers } from './entries.ts';
 import { bodyOf, newKinds, type NewKind } from './kinds.ts';
@@ -34,6 +36,9 @@ export function NewServicePage(): ReactNode {
         }
       />
       <Kinds environmentId={environmentId} chosen={kind} />
+      {kind === null && environment.data !== undefined && (
+        <FromFolder name={environment.data.name} projectId={environment.data.project.id} />
+      )}
       {kind !== null && <ServiceForm key={kind.type} kind={kind} environmentId={environmentId} organizationId={organizationId} />}
     </>
   );
@@ -42,6 +47,18 @@ export function NewServicePage(): ReactNode {
 /** Returns the name of a kind in the middle of a sentence: "application", "Helm chart". */
 function inSentence({ title }: NewKind): string {
   return /^(Helm|Terraform)/.test(title) ? title : title.toLowerCase();
+}
+
+/** The commands that deploy a folder to the environment. They wait for the name of its project. */
+function FromFolder({ name, projectId }: { readonly name: string; readonly projectId: string }): ReactNode {
+  const project = useQuery(projectOf(projectId)).data;
+  if (project === undefined) return null;
+  return (
+    <Commands title="From a folder on your machine" lines={commandsOf(location.origin, { project: project.name, name })}>
+      The command line finds out what the folder has, writes a Dockerfile if there is none, and deploys it. It needs Node.js 22.7
+      or newer.
+    </Commands>
+  );
 }
 
 function Kinds({ environmentId, chosen }: { readonly environmentId: string; readonly chosen: NewKind | null }): ReactNode {

@@ -1,14 +1,17 @@
 import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
+import { Commands } from '../../parts/commands.tsx';
+import { Graph } from '../../parts/graph.tsx';
 import { DeploymentName, History } from '../../parts/history.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LogLines } from '../../parts/log-lines.tsx';
 import { Older } from '../../parts/older.tsx';
 import { Ago, Box, Cut, CutAll } from '../../parts/page.tsx';
+import { PlainLink } from '../../parts/plain-link.tsx';
 import { Records } from '../../parts/records.tsx';
 import { State, StateOf } from '../../parts/state.tsx';
-import { at, broken, forbidden, lines, long, records } from './sample.ts';
+import { at, broken, forbidden, graph, lines, long, records } from './sample.ts';
 
 type Sample = (typeof records)[number];
 
@@ -47,6 +50,9 @@ export function Lists(): ReactNode {
       <RecordsOf title="Records, none" query={none} refusal="This token may only read." />
       <RecordsOf title="Records, being read" query={loading} refusal={null} />
       <RecordsOf title="Records, not allowed" query={refused} refusal={null} />
+      <Commands title="Commands" lines={['davit login https://davit.example.org', 'davit up']}>
+        What the commands do, in one sentence.
+      </Commands>
       <History history={deployments} advice="Deploy the service.">
         {(entries) => (
           <table className="list">
@@ -77,6 +83,9 @@ export function Lists(): ReactNode {
       </History>
       <Box title="The end of a list">
         <Older what="deployments" hasOlder isReading error={broken} onRead={() => undefined} />
+      </Box>
+      <Box title="A graph" more={graph.edges.length}>
+        <Graph label="Sample" stages={graph.stages} edges={graph.edges} onOpen={() => undefined} />
       </Box>
       <Box title="A log" more={lines.length}>
         <LogLines lines={lines} label="Sample" isShort doesWrap find="ms" />
@@ -139,7 +148,9 @@ function SampleTable(): ReactNode {
             <td>
               <div className="name">
                 <Icon name="APPLICATION" />
-                <Cut text={long} />
+                <PlainLink to="/parts" className="min-w-0">
+                  <Cut text={long} />
+                </PlainLink>
                 <span className="chip change">Out of date</span>
               </div>
               <div className="under pl-[23px]">

@@ -1,5 +1,6 @@
 import { ApiError } from '@davit/client';
 import type { Entry } from '../../parts/entries.tsx';
+import type { GraphEdge, GraphNode, GraphStage } from '../../parts/graph.tsx';
 import type { States } from '../../words.ts';
 
 /* Records that no server has, for the page of the parts. */
@@ -95,6 +96,37 @@ export const statuses: readonly States[] = [
   { state: 'DEPLOYED', running_status: 'WARNING' },
   { state: 'DEPLOYED', running_status: 'RUNNING' },
 ];
+
+const node = (id: string, name: string, icon: GraphNode['icon'], status: States | undefined): GraphNode => ({
+  id,
+  name,
+  icon,
+  kind: 'Sample',
+  status: status ?? { state: 'READY' },
+  address: '/parts',
+});
+/** Stages with services in several states, which refer to each other. */
+export const graph: { readonly stages: readonly GraphStage[]; readonly edges: readonly GraphEdge[] } = {
+  stages: [
+    {
+      id: '1',
+      name: 'Data',
+      nodes: [node('orders', 'orders', 'DATABASE', statuses[3]), node('cache', long, 'DATABASE', statuses[2])],
+    },
+    { id: '2', name: long, nodes: [node('migrate', 'migrate', 'JOB', statuses[1])] },
+    {
+      id: '3',
+      name: 'Backend',
+      nodes: [node('api', 'api', 'APPLICATION', statuses[0]), node('worker', 'worker', 'APPLICATION', undefined)],
+    },
+  ],
+  edges: [
+    { from: 'migrate', to: 'orders' },
+    { from: 'api', to: 'orders' },
+    { from: 'api', to: 'cache' },
+    { from: 'worker', to: 'api' },
+  ],
+};
 
 export const records = [
   { id: '1', name: 'images', address: 'https://registry.example.org' },

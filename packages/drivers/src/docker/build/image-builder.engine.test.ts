@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { startTestEngine, stopTestEngines, testEngineKinds, type EngineKind } from '@davit/testkit/engines';
 import { EngineClient } from '@davit/testkit/engine-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -130,6 +131,25 @@ describe.each(kinds)('building on %s', (kind) => {
     await build();
     expect(context.lines).toContainEqual(expect.stringContaining('cached-640'));
     expect(context.lines).toContainEqual(expect.stringContaining('bound-hello'));
+  });
+
+  test("without Docker's syntax image, the engine reads the Dockerfile itself, also what is newer than the engine", async () => {
+    const script = ['RUN --mount=type=cache,target=/kept <<EOF', 'set -e', 'date > /kept/time', 'echo "$PATH" > /path', 'EOF'];
+    const later = ['FROM base AS later', 'COPY <<EOF /file', 'text', 'EOF', 'RUN exit 1'];
+    checkout.dockerfile('FROM base AS main', 'COPY --link . /all/', ...script, 'CMD ["cat", "/all/note", "/path"]', ...later);
+    const content = readFileSync(join(checkout.folder, 'Dockerfile'), 'utf8');
+    // No registry is reachable here, so that a tag that is nowhere is as good as any.
+    checkout.write({ note: 'hello', Dockerfile: `# syntax = docker/dockerfile:1.4.davit\n${content}` });
+    const built = await build({ targetStage: 'main' });
+    expect((await docker.getImage(built.id).inspect()).Config.Cmd).toEqual(['cat', '/all/note', '/path']);
+    if (kind !== 'docker') return; // Podman does not use the line.
+    expect(context.lines.join('\n')).toMatch(/docker\/dockerfile:1\.4\.davit could not be pulled: .* built into the engine/);
+    // Somebody else's syntax is not replaced, and the advice names the line.
+    checkout.write({ Dockerfile: `# syntax=davit.invalid/own:1\n${content}` });
+    const failure = await buildFails();
+    expect(failure.code).toBe('BASE_IMAGE_UNAVAILABLE');
+    expect(failure.hint).toContain('# syntax=');
+    expect(failure.message).toContain('davit.invalid/own:1');
   });
 
   test('a target stage ends the build there, and the image carries its labels', async () => {

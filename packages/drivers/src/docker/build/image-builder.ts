@@ -7,7 +7,7 @@ import { DriverError } from '../../errors.ts';
 import { call, unreachable } from '../engine-api.ts';
 import { label } from '../labels.ts';
 import { BuildRefusal, callBuild } from './build-call.ts';
-import { buildFailure } from '../../shared/build/build-failure.ts';
+import { buildFailure, isSyntaxImage } from '../../shared/build/build-failure.ts';
 import { isLabelStep, labelledDockerfile, planBuild, withoutLimits, type BuildPlan } from './build-query.ts';
 import { limitCommands, markFor, whyUnlimited, type LimitedCommands } from './command-limits.ts';
 import { openContext, packContext, type BuildContext, type OwnDockerfile } from '../../shared/build/context.ts';
@@ -22,7 +22,8 @@ import {
 import { pidsLimit } from '../container-spec.ts';
 import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
-import type { Dockerfile } from '../../shared/build/dockerfile.ts';
+import { parseDockerfile, withoutSyntax, type Dockerfile } from '../../shared/build/dockerfile.ts';
+import { forOlderBuilders } from '../../shared/build/older-builders.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { needsSession, openSession, type BuildSession } from './build-session.ts';
 import { pullImage } from './image-pull.ts';
@@ -107,13 +108,25 @@ interface BuildScope {
 
 /** Returns the Dockerfile for Podman. Its name depends on its content, so that no file of the context has it. */
 function ownDockerfile(files: BuildContext, dockerfile: Dockerfile, request: BuildRequest): OwnDockerfile {
-  const content = labelledDockerfile(files.dockerfile, dockerfile, request);
+  const older = forOlderBuilders(files.dockerfile, dockerfile, request.targetStage);
+  const content = labelledDockerfile(older, parseDockerfile(older), request);
   return { name: `.davit-${createHash('sha256').update(content).digest('hex')}`, content };
 }
 
 /** Returns whether the engine is reached by a socket, and so runs on this machine or in a virtual machine of it. */
 function isLocal(docker: EngineConnection): boolean {
   return docker.connection.socketPath !== undefined;
+}
+
+/** Why a build failed, and whether the reason is the image that its line `# syntax=` names. */
+class FailedAttempt {
+  readonly error: DriverError;
+  readonly isSyntaxImage: boolean;
+
+  constructor(error: DriverError, ofSyntaxImage: boolean) {
+    this.error = error;
+    this.isSyntaxImage = ofSyntaxImage;
+  }
 }
 
 /** One build on one engine. */
@@ -129,14 +142,32 @@ class Build {
   }
 
   async run(): Promise<BuiltImage> {
+    const { context, files, own, dockerfile } = this.#scope;
+    const first = await this.#attempt(own);
+    if (!(first instanceof FailedAttempt)) return first;
+    // Each BuildKit has a version of Docker's own syntax built in, which is enough for most Dockerfiles.
+    if (!first.isSyntaxImage || dockerfile.syntax?.isOfficial !== true) throw first.error;
+    context.log(`${first.error.message} The build goes on with the version that is built into the engine.`);
+    const older = forOlderBuilders(files.dockerfile, dockerfile, this.#plan.query['target'] ?? null);
+    const builtIn = { name: files.dockerfilePath, content: withoutSyntax(older) };
+    const second = await this.#attempt(builtIn);
+    if (!(second instanceof FailedAttempt)) return second;
+    // A Dockerfile that the engine cannot read by itself needs the image.
+    throw second.error.code === 'DOCKERFILE_INVALID' ? first.error : second.error;
+  }
+
+  async #attempt(own: OwnDockerfile | null): Promise<BuiltImage | FailedAttempt> {
     const { context } = this.#scope;
     const output = new BuildOutput((line) => {
       if (!isLabelStep(line)) context.log(line);
     });
-    const refusal = await this.#call(output);
+    const refusal = await this.#call(output, own);
     const outcome = output.end();
     this.#warnIfUnlimited(outcome);
-    if (refusal !== null || outcome.error) throw await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
+    if (refusal !== null || outcome.error) {
+      const error = await this.#failure(outcome, refusal ?? outcome.error?.message ?? '');
+      return new FailedAttempt(error, error.code === 'BASE_IMAGE_UNAVAILABLE' && isSyntaxImage(outcome));
+    }
     const built = outcome.imageId === null ? null : await inspect(this.#docker, outcome.imageId, context.signal);
     if (built) return toBuiltImage(built);
     throw new DriverError({
@@ -162,7 +193,7 @@ class Build {
   }
 
   /** Runs the build. Returns the engine's refusal, or null if the engine accepted the request. */
-  async #call(output: BuildOutput): Promise<string | null> {
+  async #call(output: BuildOutput, own: OwnDockerfile | null): Promise<string | null> {
     const { signal } = this.#scope.context;
     const connection = new AbortController();
     const stopping: Promise<void>[] = [];
@@ -177,7 +208,7 @@ class Build {
       session = await this.#openSession();
       await callBuild(this.#docker, {
         query: { ...this.#plan.query, ...(session !== null && { session: session.id }) },
-        context: packContext(this.#scope.files, this.#scope.own),
+        context: packContext(this.#scope.files, own),
         signal: connection.signal,
         onText: (text) => output.write(text),
       });

@@ -3,7 +3,10 @@ import { follow } from '../client/follow.ts';
 import { byAge, pathOf, type Scope } from '../client/objects.ts';
 import { eventsOfInstance } from '../diagnosis/events.ts';
 import type { Suspicion } from '../diagnosis/failures.ts';
-import { faultOf, isMade, judgeFault, lasting, toFault, type Fault, type InstanceFacts } from '../diagnosis/judge.ts';
+import { withFirstSeen, toFault, type Fault } from '../diagnosis/fault.ts';
+import { isSetUp, type InstanceFacts } from '../diagnosis/instance-facts.ts';
+import { judgeFault } from '../diagnosis/judge.ts';
+import { faultOf } from '../diagnosis/start-faults.ts';
 import { mainStatus } from '../instances/instances.ts';
 import { label } from '../names/labels.ts';
 
@@ -114,7 +117,7 @@ export class BuildPod {
     const events = eventsOfInstance(this.#events, { name, pods: pod === null ? [] : [pod], began });
     const seen = { name, pod, events, began, now };
     const fault = buildFaultOf(seen);
-    this.#faults = lasting(this.#faults, [fault], now);
+    this.#faults = withFirstSeen(this.#faults, [fault], now);
     const judgement = judgeFault(fault, { ...seen, faults: this.#faults });
     if (judgement.type === 'FAILED') this.#begun.resolve({ type: 'FAILED', suspicion: judgement.suspicion });
     if (judgement.type === 'WAIT' && judgement.againAt < Infinity)
@@ -126,7 +129,7 @@ export class BuildPod {
 export function buildFaultOf(seen: InstanceFacts): Fault | null {
   const { pod, events } = seen;
   const output = events.find(({ reason }) => reason === 'FailedCreatePodSandBox');
-  if (output === undefined || pod === null || isMade(seen, pod)) return faultOf(seen);
+  if (output === undefined || pod === null || isSetUp(seen, pod)) return faultOf(seen);
   return toFault(
     seen,
     sandboxMilliseconds,

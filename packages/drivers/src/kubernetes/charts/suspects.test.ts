@@ -1,7 +1,7 @@
 import type { ContainerStatus, Event, Pod } from 'kubernetes-types/core/v1.js';
 import { expect, test } from 'vitest';
 import type { ChartObject } from '../../helm-driver.ts';
-import { lasting } from '../diagnosis/judge.ts';
+import { withFirstSeen } from '../diagnosis/fault.ts';
 import { isMadeBy, makerOf } from './members.ts';
 import { outsideAmong } from './outside.ts';
 import { faultsOf, judgeRelease, lastSuspect, type SeenRelease } from './suspects.ts';
@@ -124,7 +124,7 @@ test('what waits for room is looked at again, and given up after a while', () =>
 test('a fault that may pass has its time from when it was first seen, in each container', () => {
   const away = 'dial tcp: connection refused';
   const first = seen([pod(waiting('ErrImagePull', away))], { now: 180_000 });
-  const faults = lasting(new Map(), faultsOf(first), first.now);
+  const faults = withFirstSeen(new Map(), faultsOf(first), first.now);
   expect(judgeRelease({ ...first, faults })).toEqual({ suspect: null, againAt: 240_000 });
   expect(judgeRelease({ ...first, faults, now: 240_000 }).suspect?.suspicion).toMatchObject({ fault: 'UNREACHABLE' });
   const [one] = first.pods;
@@ -139,7 +139,7 @@ test('a fault that may pass has its time from when it was first seen, in each co
     },
   };
   const second = seen([beside], { now: 230_000 });
-  const later = lasting(faults, faultsOf(second), second.now);
+  const later = withFirstSeen(faults, faultsOf(second), second.now);
   expect(judgeRelease({ ...second, faults: later })).toEqual({ suspect: null, againAt: 290_000 });
 });
 

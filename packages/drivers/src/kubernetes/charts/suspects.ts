@@ -1,6 +1,9 @@
 import type { Container, Event, Pod } from 'kubernetes-types/core/v1.js';
 import type { Suspicion } from '../diagnosis/failures.ts';
-import { alone, faultOf, judgeBegin, statusOf, type Fault, type InstanceFacts } from '../diagnosis/judge.ts';
+import type { Fault } from '../diagnosis/fault.ts';
+import { onlyContainer, statusOf, type InstanceFacts } from '../diagnosis/instance-facts.ts';
+import { judgeBegin } from '../diagnosis/judge.ts';
+import { faultOf } from '../diagnosis/start-faults.ts';
 import { lastEnd, mainStatus } from '../instances/instances.ts';
 import { isMadeBy, type Maker } from './members.ts';
 
@@ -96,7 +99,7 @@ function partsOf(maker: Maker, release: SeenRelease): Part[] {
     const events = release.events.filter(({ involvedObject }) => involvedObject.name === pod.metadata?.name);
     return containersOf(pod).map((container) => {
       const what = wordsFor(maker, pod, container);
-      const one = { pod: alone(pod, container.name), container: container.name };
+      const one = { pod: onlyContainer(pod, container.name), container: container.name };
       return { what, container, seen: { name: what, ...one, events, faults, began, now } };
     });
   });
@@ -145,7 +148,7 @@ function unreadiness(pod: Pod, container: Container, events: readonly Event[]): 
   // failed because of a third part.
   if (status?.ready === true || pod.status?.phase === 'Succeeded') return null;
   const end = lastEnd(status);
-  const own = alone(pod, container.name);
+  const own = onlyContainer(pod, container.name);
   if (end !== undefined && (end.exitCode !== 0 || (status?.restartCount ?? 0) > 0))
     return { type: 'ENDED', pod: own, container: container.name };
   if (status?.state?.terminated !== undefined || status === undefined) return null;

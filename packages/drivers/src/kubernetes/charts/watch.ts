@@ -8,7 +8,7 @@ import type { ClusterScope } from '../client/cluster-scope.ts';
 import { follow } from '../client/follow.ts';
 import { pathOf } from '../client/objects.ts';
 import { explain, type Explained } from '../diagnosis/failures.ts';
-import { lasting } from '../diagnosis/judge.ts';
+import { withFirstSeen } from '../diagnosis/fault.ts';
 import { toNumber } from '../names/quantity.ts';
 import { namespaceOf, type Maker } from './members.ts';
 import { faultsOf, judgeRelease, lastSuspect, type SeenRelease, type Suspect } from './suspects.ts';
@@ -202,7 +202,7 @@ class Look {
     clearTimeout(this.#timer);
     const now = Date.now();
     const seen = this.#seen(now);
-    this.#faults = lasting(this.#faults, faultsOf(seen), now);
+    this.#faults = withFirstSeen(this.#faults, faultsOf(seen), now);
     const { suspect, againAt } = judgeRelease({ ...seen, faults: this.#faults });
     if (suspect !== null) {
       this.final = suspect;

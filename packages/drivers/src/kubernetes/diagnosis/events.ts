@@ -23,12 +23,12 @@ export function eventsOfInstance(events: readonly Event[], { name, pods, began }
     const { kind, name: about = '', uid } = event.involvedObject;
     if (about !== name && !about.startsWith(`${name}-`)) return false;
     // An event of a pod holds as long as the pod exists, because nodes do not repeat all of their events.
-    return kind === 'Pod' && uid !== undefined ? present.has(uid) : lastReportedAt(event) >= began - clockMilliseconds;
+    return kind === 'Pod' && uid !== undefined ? present.has(uid) : reportedAt(event) >= began - clockMilliseconds;
   });
 }
 
-/** Returns the latest time of an event in milliseconds since 1970, or Infinity if the event has no time. */
-function lastReportedAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
+/** Returns the latest time of an event in milliseconds since 1970, or Infinity if the event has no time. Pure. */
+export function reportedAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
   const times = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];
   const known = times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time));
   return known.length === 0 ? Infinity : Math.max(...known);

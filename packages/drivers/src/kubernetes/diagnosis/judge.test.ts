@@ -6,12 +6,16 @@ import { meaningOf } from '../client/meanings.ts';
 import { translated } from '../client/refusals.ts';
 import { isAtLeast } from '../cluster/describe.ts';
 import { gather, toInstance } from '../instances/instances.ts';
-import { eventsOf } from '../instances/watch.ts';
+import { eventsOf, isLivenessKill, reportedOf } from '../instances/watch.ts';
 import { label } from '../names/labels.ts';
 import { toNumber } from '../names/quantity.ts';
 import { sampleWorkload } from '../testing/workloads.ts';
 import { explain } from './failures.ts';
-import { faultOf, imageFault, judgeReady, judgeStart, lasting, type InstanceFacts } from './judge.ts';
+import { withFirstSeen } from './fault.ts';
+import { imageFault } from './image-fault.ts';
+import type { InstanceFacts } from './instance-facts.ts';
+import { judgeReady, judgeStart } from './judge.ts';
+import { faultOf } from './start-faults.ts';
 
 interface PodInput {
   readonly state?: ContainerState;
@@ -328,9 +332,9 @@ describe('an instance with a helper has been started', () => {
 
   test('with times of their own for what may pass', () => {
     const first = withHelper({ main: away, helper: away });
-    const faults = lasting(new Map(), [faultOf(seen(first, { now: 5_000 }))], 5_000);
+    const faults = withFirstSeen(new Map(), [faultOf(seen(first, { now: 5_000 }))], 5_000);
     const second = withHelper({ helper: away });
-    const later = lasting(faults, [faultOf(seen(second, { now: 50_000 }))], 50_000);
+    const later = withFirstSeen(faults, [faultOf(seen(second, { now: 50_000 }))], 50_000);
     expect(start(second, { now: 50_000, faults: later })).toEqual({ type: 'WAIT', againAt: 110_000 });
   });
 
@@ -353,7 +357,7 @@ describe('a fault that may pass has its time from when it was first seen', () =>
   const volume = event('FailedMount', 'failed to sync secret cache');
   const sandbox = event('FailedCreatePodSandBox', 'plugin not initialized');
   const since = (before: ReadonlyMap<string, number>, one: Pod | null, now: number, events: readonly Event[] = []) => {
-    const faults = lasting(before, [faultOf(seen(one, { now, events }))], now);
+    const faults = withFirstSeen(before, [faultOf(seen(one, { now, events }))], now);
     return { faults, judged: start(one, { now, events, faults }) };
   };
 
@@ -524,6 +528,12 @@ describe('an instance is shown', () => {
     expect(show(gone, pod({ state: waiting('ContainerCreating') }))).toMatchObject([{ state: 'CREATED' }]);
   });
 
+  test('as unready while it runs and the cluster sends it no requests', () => {
+    expect(show(pod({ state: running, ready: false }))).toMatchObject([{ state: 'RUNNING', unready: true }]);
+    expect(show(pod({ state: running, ready: true }))[0]).not.toHaveProperty('unready');
+    expect(show(pod({ state: waiting('ContainerCreating') }))[0]).not.toHaveProperty('unready');
+  });
+
   test('as ended where only its Job remembers it', () => {
     const status = { conditions: [{ type: 'Failed', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }] };
     expect(gather([{ ...controller, status } as object], []).map(toInstance)).toMatchObject([
@@ -561,12 +571,19 @@ describe('an instance is shown', () => {
     test('while the kubelet waits before it starts it again, and after that', () => {
       const back = { state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=main'), lastState: killed };
       expect(show(pod({ ...back, restartCount: 4 }))).toMatchObject([
-        { state: 'EXITED', lastEnd: outOfMemory, restarts: 4, restartPauseSeconds: 80 },
+        { state: 'EXITED', lastEnd: outOfMemory, restarts: 5, restartPauseSeconds: 80 },
       ]);
       expect(show(pod({ state: running, lastState: killed, restartCount: 4 }))).toMatchObject([
         { state: 'RUNNING', lastEnd: outOfMemory, restarts: 4 },
       ]);
       expect(show(pod({ state: running }))[0]).not.toHaveProperty('lastEnd');
+    });
+
+    test('with the pause that is to come, before the kubelet states it', () => {
+      expect(show(pod({ state: killed }))[0]).toMatchObject({ restarts: 1 });
+      expect(show(pod({ state: killed }))[0]).not.toHaveProperty('restartPauseSeconds');
+      expect(show(pod({ state: killed, restartCount: 2 }))).toMatchObject([{ restarts: 3, restartPauseSeconds: 20 }]);
+      expect(show(pod({ state: killed, restartCount: 9 }))).toMatchObject([{ restarts: 10, restartPauseSeconds: 300 }]);
     });
 
     test('of a pod that a node evicted, in the words of the cluster, also beside its successor', () => {
@@ -586,6 +603,24 @@ describe('an instance is shown', () => {
       expect(show({ ...pod(), status })).toMatchObject([{ lastEnd: { code: null, at, words: 'Evicted: DiskPressure' } }]);
     });
 
+    test('of a pod that the cluster deletes to make room, or because its node is lost', () => {
+      const one = pod({ state: running, ready: true });
+      const metadata = { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:40Z', deletionGracePeriodSeconds: 30 };
+      const target = (reason: string): Pod => {
+        const condition = { type: 'DisruptionTarget', status: 'True', reason, message: 'moved', lastTransitionTime: at };
+        return { metadata, status: { ...one.status, conditions: [condition] } };
+      };
+      for (const reason of ['PreemptionByScheduler', 'DeletionByTaintManager'])
+        expect(show(target(reason))).toMatchObject([{ lastEnd: { code: null, at, words: `${reason}: moved` } }]);
+      expect(show(target('EvictionByEvictionAPI'))[0]).not.toHaveProperty('lastEnd');
+    });
+
+    test('without the exit code that a kubelet invents for a container that it lost', () => {
+      const one = pod({ state: running, lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } });
+      const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: at }];
+      expect(show({ ...one, status: { ...one.status, conditions } })).toMatchObject([{ lastEnd: { code: null, at } }]);
+    });
+
     test('not where somebody has the pod deleted', () => {
       const one = pod({ state: { terminated: { ...killed.terminated, exitCode: 143, reason: 'Error' } } });
       const requested = { deletionTimestamp: '2026-01-01T00:00:38Z', deletionGracePeriodSeconds: 30 };
@@ -600,14 +635,28 @@ describe('an instance is shown', () => {
   });
 });
 
-test('changes of a pod are told as starts, ends and removals', () => {
-  const before = { startedAt: '2026-01-01T00:00:00Z', isRunning: true };
+test('changes of a pod are told as starts, ends, removals and other changes', () => {
+  const change = (one: PodInput, before?: PodInput) =>
+    eventsOf({ type: 'MODIFIED', object: pod(one) }, before && reportedOf(pod(before)));
   const again: ContainerState = { running: { startedAt: '2026-01-01T00:00:09Z' } };
-  expect(eventsOf({ type: 'MODIFIED', object: pod({ state: running }) }, undefined)).toEqual(['STARTED']);
-  expect(eventsOf({ type: 'MODIFIED', object: pod({ state: running }) }, before)).toEqual([]);
-  expect(eventsOf({ type: 'MODIFIED', object: pod({ state: ended(1) }) }, before)).toEqual(['DIED']);
-  expect(eventsOf({ type: 'MODIFIED', object: pod({ state: again }) }, before)).toEqual(['DIED', 'STARTED']);
+  expect(change({ state: running })).toEqual(['STARTED']);
+  expect(change({ state: running }, { state: running })).toEqual([]);
+  expect(change({ state: ended(1) }, { state: running })).toEqual(['DIED']);
+  expect(change({ state: again, lastState: ended(1) }, { state: running })).toEqual(['DIED', 'STARTED']);
+  // The kubelet shows no running state of a process that ends at once.
+  const pausing = { state: waiting('CrashLoopBackOff'), lastState: ended(1) };
+  const later: ContainerState = { terminated: { exitCode: 1, finishedAt: '2026-01-01T00:00:20Z' } };
+  expect(change({ state: waiting('CrashLoopBackOff'), lastState: later }, pausing)).toEqual(['DIED']);
+  expect(change({ state: running, ready: false }, { state: running, ready: true })).toEqual(['CHANGED']);
+  expect(change({ state: waiting('ImagePullBackOff') }, { state: waiting('ContainerCreating') })).toEqual(['CHANGED']);
+  const before = reportedOf(pod({ state: running }));
   expect(eventsOf({ type: 'DELETED', object: pod() }, before)).toEqual(['DIED', 'REMOVED']);
+});
+
+test('of the events of a cluster, one says that a failing liveness probe ends a container', () => {
+  expect(isLivenessKill(event('Killing', 'Container main failed liveness probe, will be restarted'))).toBe(true);
+  expect(isLivenessKill(event('Killing', 'Stopping container main'))).toBe(false);
+  expect(isLivenessKill(event('Unhealthy', 'Liveness probe failed: HTTP probe failed with statuscode: 404'))).toBe(false);
 });
 
 test('refusals have causes, and say whether trying again may help', () => {

@@ -1,5 +1,5 @@
 import type { Job, JobCondition } from 'kubernetes-types/batch/v1.js';
-import type { ContainerStateTerminated, ContainerStatus, Pod } from 'kubernetes-types/core/v1.js';
+import type { ContainerStateTerminated, ContainerStatus, Pod, PodCondition } from 'kubernetes-types/core/v1.js';
 import type { Endpoint, Instance, InstanceEnd, InstanceExit, Selector } from '../../workload.ts';
 import type { KubernetesObject } from '../client/api.ts';
 import { list } from '../client/follow.ts';
@@ -11,6 +11,9 @@ import { namespaceName } from '../names/names.ts';
 
 /** Exit code of a process that SIGTERM ended. */
 const terminatedCode = 143;
+/** Pauses of the kubelet between restarts. */
+const firstPauseSeconds = 10;
+const longestPauseSeconds = 300;
 
 /** An instance on the cluster: its controller and its pods. */
 export interface Found {
@@ -125,11 +128,23 @@ export function toInstance(found: Found): Instance {
     state: running ? 'RUNNING' : exit ? 'EXITED' : 'CREATED',
     startedAt: startedAt ?? null,
     exit,
+    ...(running && isUnready(pod) && { unready: true as const }),
     ...(!isScheduled && { ...lastEndOf(found), ...restartsOf(status) }),
     endpoints: running ? toEndpoints(pod) : [],
     ...(isScheduled && { scheduled: true }),
     ...(isScheduled && helperEnd(pod)?.exitCode === foldersLostCode && { foldersLost: true }),
   };
+}
+
+/** Returns a condition of a pod. Pure. */
+export function conditionOf(pod: Pod | undefined, wanted: string): PodCondition | undefined {
+  return pod?.status?.conditions?.find(({ type }) => type === wanted);
+}
+
+/** Returns whether the cluster sends a pod no requests: a probe fails, or its node does not answer. */
+function isUnready(pod: Pod | undefined): boolean {
+  const ready = conditionOf(pod, 'Ready');
+  return ready !== undefined && ready.status !== 'True';
 }
 
 /**
@@ -138,33 +153,53 @@ export function toInstance(found: Found): Instance {
  */
 function lastEndOf({ pods }: Found): { readonly lastEnd?: InstanceEnd } {
   const ends = pods.flatMap((pod): InstanceEnd[] => {
-    const { phase, reason, message } = pod.status ?? {};
-    const evicted = phase === 'Failed' && reason !== undefined ? { words: `${reason}: ${message ?? ''}`.trim() } : {};
+    const evicted = evictionOf(pod);
     const ended = lastEnd(mainStatus(pod));
     const deletedAt = pod.metadata?.deletionTimestamp;
-    if (ended === undefined) {
-      const at = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime;
-      return 'words' in evicted && at !== undefined ? [{ code: null, outOfMemory: false, at, ...evicted }] : [];
-    }
+    const evictedAt = evicted?.at === undefined ? [] : [{ code: null, outOfMemory: false, at: evicted.at, words: evicted.words }];
+    if (ended === undefined) return evictedAt;
     // The timestamp of a graceful deletion is the time at which the grace period ends.
     const grace = 1_000 * (pod.metadata?.deletionGracePeriodSeconds ?? 0);
     const askedAt = deletedAt === undefined ? Infinity : Date.parse(deletedAt) - grace;
     const exit = toExit(ended, pod);
-    return exit === null || Date.parse(exit.at) >= askedAt ? [] : [{ ...exit, ...evicted }];
+    const code = isLost(ended) ? null : ended.exitCode;
+    if (exit !== null && Date.parse(exit.at) < askedAt) return [{ ...exit, code, ...(evicted && { words: evicted.words }) }];
+    return pod.status?.phase === 'Failed' ? [] : evictedAt;
   });
   const [latest] = ends.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return latest === undefined ? {} : { lastEnd: latest };
 }
 
 /**
- * Returns the number of restarts and the current pause. The kubelet waits ten seconds at first, then twice as long each
- * time, at most five minutes. Its message states the pause.
+ * Returns since when the cluster itself ends a pod, and why. A kubelet that evicts a pod sets its phase. The scheduler,
+ * which makes room for a more important pod, and the controller that removes pods of lost nodes delete it.
+ */
+function evictionOf(pod: Pod): { readonly at: string | undefined; readonly words: string } | null {
+  const { phase, reason, message = '' } = pod.status ?? {};
+  const disruption = conditionOf(pod, 'DisruptionTarget');
+  if (phase === 'Failed' && reason !== undefined) {
+    const at = (conditionOf(pod, 'Ready') ?? disruption)?.lastTransitionTime;
+    return { at, words: `${reason}: ${message}`.trim() };
+  }
+  const isByCluster = /^(?:PreemptionByScheduler|DeletionByTaintManager)$/.test(disruption?.reason ?? '');
+  if (!isByCluster || disruption?.status !== 'True') return null;
+  return { at: disruption.lastTransitionTime, words: `${disruption.reason}: ${disruption.message ?? ''}`.trim() };
+}
+
+/**
+ * Returns the number of restarts and the current pause. The restart after the latest exit counts before it has happened,
+ * so that the number equals that of exits. The first restart is immediate. Then the kubelet waits ten seconds and twice
+ * as long each time, at most five minutes. Its message states the pause once it waits.
  */
 function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
-  const restarts = status?.restartCount ?? 0;
+  const { restartCount = 0, state } = status ?? {};
+  const isPending = state?.running === undefined && lastEnd(status) !== undefined;
+  const restarts = restartCount + (isPending ? 1 : 0);
   if (restarts === 0) return {};
-  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(status?.state?.waiting?.message ?? '') ?? [];
-  const pause = 60 * Number(minutes) + Number(seconds);
+  const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(state?.waiting?.message ?? '') ?? [];
+  const isToWait = state?.terminated !== undefined && restartCount > 0;
+  const expected = isToWait ? Math.min(firstPauseSeconds * 2 ** (restartCount - 1), longestPauseSeconds) : 0;
+  const pause = 60 * Number(minutes) + Number(seconds) || expected;
   return pause > 0 ? { restarts, restartPauseSeconds: pause } : { restarts };
 }
 
@@ -189,8 +224,17 @@ function helperEnd(pod: Pod | undefined): ContainerStateTerminated | undefined {
 
 function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefined): InstanceExit | null {
   if (ended === undefined) return null;
-  const at = ended.finishedAt ?? pod?.metadata?.creationTimestamp;
-  return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at: String(at) };
+  const known = ended.finishedAt ?? (isLost(ended) ? conditionOf(pod, 'Ready')?.lastTransitionTime : undefined);
+  const at = String(known ?? pod?.metadata?.creationTimestamp);
+  return { code: ended.exitCode, outOfMemory: ended.reason === 'OOMKilled', at };
+}
+
+/**
+ * Returns whether the kubelet lost a container, as after a reboot of its node. It then invents the exit code and does not
+ * know when the process ended.
+ */
+function isLost({ reason }: ContainerStateTerminated): boolean {
+  return reason === 'ContainerStatusUnknown';
 }
 
 /**

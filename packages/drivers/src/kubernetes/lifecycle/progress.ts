@@ -8,7 +8,10 @@ import { pathOf } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
 import { clockMilliseconds, eventsOfInstance } from '../diagnosis/events.ts';
 import { explain, type Suspicion } from '../diagnosis/failures.ts';
-import { faultOf, judgeReady, judgeStart, lasting, rejection, type Judgement, type InstanceFacts } from '../diagnosis/judge.ts';
+import { withFirstSeen } from '../diagnosis/fault.ts';
+import type { InstanceFacts } from '../diagnosis/instance-facts.ts';
+import { judgeReady, judgeStart, rejection, type Judgement } from '../diagnosis/judge.ts';
+import { faultOf } from '../diagnosis/start-faults.ts';
 import { findSelected, gather, isRejected, mainStatus, toInstance, type Found } from '../instances/instances.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { instanceName, namespaceName } from '../names/names.ts';
@@ -199,7 +202,7 @@ class Look {
   #judgeAll(now: number): readonly { readonly judgement: Judgement; readonly found: Found | null }[] {
     const all = this.#names.map((name) => this.#see(name, now));
     const present = all.map(({ seen }) => faultOf(seen));
-    const faults = lasting(this.#faults, present, now);
+    const faults = withFirstSeen(this.#faults, present, now);
     this.#faults = faults;
     return all.map(({ seen, found }) => ({ judgement: this.#judge(this.#workload, { ...seen, faults }), found }));
   }

@@ -52,6 +52,7 @@ export function buildFailure(build: FailedBuild): DriverError {
     const image = imageOf(build);
     return new DriverError({
       cause: 'BASE_IMAGE_UNAVAILABLE',
+      ...(isSyntaxImage(outcome) && { hint: syntaxImage }),
       message: `The image ${image} could not be pulled: ${words}.`,
       evidence,
       retryable: patterns.network.test(message),
@@ -73,6 +74,15 @@ export function buildFailure(build: FailedBuild): DriverError {
     evidence,
     ...(copies && { hint: withoutRepository }),
   });
+}
+
+const syntaxImage =
+  'The line `# syntax=` of the Dockerfile names this image, with which the engine reads the file. Check its name and tag, whether it is private, and ' +
+  'that this machine can reach the registry; or remove the line if the Dockerfile does without what the image adds.';
+
+/** Returns whether a build ended because BuildKit could not get the image that the line `# syntax=` names. */
+export function isSyntaxImage({ instruction }: Pick<BuildOutcome, 'instruction'>): boolean {
+  return /^resolve image config\b/.test(instruction);
 }
 
 function commandFailure(build: FailedBuild, evidence: Evidence): DriverError {
@@ -114,12 +124,13 @@ function exitCode({ outcome, message }: FailedBuild): number | null {
 }
 
 const hereDocuments =
-  'On Docker, begin the Dockerfile with `# syntax=docker/dockerfile:1`. On Podman before 4.9, write the commands in one RUN, joined by `&&` and `\\`, or copy a script and run it.';
+  'On Docker, begin the Dockerfile with `# syntax=docker/dockerfile:1`. On Podman before 4.9, here-documents work in RUN only, and not after SHELL or with ' +
+  'a line `#!`: copy a file or a script of the repository instead.';
 
 function invalid({ message, dockerfilePath, dockerfile, outcome }: FailedBuild, evidence: Evidence): DriverError {
   const line = patterns.parseLine.exec(message)?.[1] ?? lineOf(dockerfile, outcome.instruction) ?? undefined;
   // A builder without support for heredocs takes the lines of the document for instructions.
-  const document = dockerfile.instructions.find(({ hasHeredoc }) => hasHeredoc);
+  const document = dockerfile.instructions.find((one) => one.document !== null);
   if (document !== undefined && /unknown instruction/i.test(message)) {
     const words = `the builder of this engine does not support here-documents and parsed the lines after line ${document.line} as instructions`;
     return new DriverError({

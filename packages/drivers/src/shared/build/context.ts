@@ -63,7 +63,7 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
 
 /** A Dockerfile that replaces the context's own one for the engine. */
 export interface OwnDockerfile {
-  /** A name that no file of the context has. */
+  /** A name that no file of the context has, or that of the context's own Dockerfile, which is then left out. */
   readonly name: string;
   readonly content: string;
 }
@@ -78,7 +78,7 @@ export interface OwnDockerfile {
 export function packContext(context: BuildContext, own: OwnDockerfile | null = null): Readable {
   const archive = pack();
   if (own !== null) archive.entry({ name: own.name, mode: 0o644, mtime: context.modifiedAt }, own.content);
-  addFolder(archive, own === null ? { ...context, isIgnored: exceptDockerfile(context) } : context, '')
+  addFolder(archive, { ...context, isIgnored: own === null ? exceptDockerfile(context) : except(own.name, context) }, '')
     .then(() => archive.finalize())
     .catch((error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))));
   return Readable.from(archive, { objectMode: false });
@@ -87,6 +87,11 @@ export function packContext(context: BuildContext, own: OwnDockerfile | null = n
 function exceptDockerfile({ isIgnored, dockerfilePath }: BuildContext): IgnoreRule | null {
   if (isIgnored === null) return null;
   return Object.assign((path: string) => path !== dockerfilePath && isIgnored(path), { canPrune: isIgnored.canPrune });
+}
+
+function except(name: string, { isIgnored, dockerfilePath }: BuildContext): IgnoreRule | null {
+  if (name !== dockerfilePath) return isIgnored;
+  return Object.assign((path: string) => path === name || isIgnored?.(path) === true, { canPrune: isIgnored?.canPrune ?? true });
 }
 
 function ignoreRule(patterns: string): IgnoreRule {

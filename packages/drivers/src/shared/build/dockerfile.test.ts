@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { argumentNames, findStage, lineOf, parseDockerfile } from './dockerfile.ts';
+import { argumentNames, findStage, lineOf, parseDockerfile, withoutSyntax } from './dockerfile.ts';
 
 test('the instructions of a syntax of its own are not judged', () => {
   expect(parseDockerfile('# syntax=example.com/own:1\nWHATEVER x\n').fault).toBeNull();
+});
+
+test('the syntax line is read, and taken away without moving any other line', () => {
+  const content = '# escape=`\r\n#  Syntax = docker/dockerfile:1.7-labs\r\nFROM scratch\n';
+  expect(parseDockerfile(content).syntax).toEqual({ image: 'docker/dockerfile:1.7-labs', isOfficial: true });
+  const bare = withoutSyntax(content);
+  expect(parseDockerfile(bare)).toEqual({ ...parseDockerfile(content), syntax: null });
+  expect(bare).toHaveLength(content.length);
+  const later = 'FROM scratch\n# syntax=docker/dockerfile:1\n';
+  expect(withoutSyntax(later)).toBe(later);
+  expect(parseDockerfile('# syntax=example.com/own:1\nFROM scratch\n').syntax?.isOfficial).toBe(false);
 });
 
 describe('reading a Dockerfile', () => {

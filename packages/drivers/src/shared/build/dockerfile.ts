@@ -8,7 +8,15 @@ export interface Dockerfile {
   readonly stages: readonly Stage[];
   /** Names that ARG lines declare, in any stage. */
   readonly argumentNames: ReadonlySet<string>;
+  /** The image that `# syntax=` names, with which BuildKit reads the Dockerfile; null without such a line. */
+  readonly syntax: Syntax | null;
   readonly fault: DockerfileFault | null;
+}
+
+export interface Syntax {
+  readonly image: string;
+  /** Whether it is Docker's own image, of which every BuildKit has a version built in. */
+  readonly isOfficial: boolean;
 }
 
 export interface Instruction {
@@ -20,8 +28,13 @@ export interface Instruction {
   readonly flags: readonly string[];
   /** The text after the flags, with continued lines joined. */
   readonly rest: string;
-  readonly hasHeredoc: boolean;
+  /** Its here-documents with their last lines, as written; null if it has none. */
+  readonly document: string | null;
+  /** Number of its last line, from 1. */
+  readonly lastLine: number;
 }
+
+type WrittenInstruction = Omit<Instruction, 'document' | 'lastLine'>;
 
 export interface Stage {
   readonly index: number;
@@ -47,15 +60,21 @@ export function parseDockerfile(content: string): Dockerfile {
   const directives = parseDirectives(text);
   const instructions = parseInstructions(text, directives.get('escape') === '`' ? '`' : '\\');
   const stages = stagesOf(instructions);
-  const syntax = directives.get('syntax');
-  const isForeign = syntax !== undefined && !/^(docker\.io\/)?docker\/dockerfile(-upstream)?([:@]|$)/.test(syntax);
+  const image = directives.get('syntax')?.split(/\s/)[0];
+  const isOfficial = /^(docker\.io\/)?docker\/dockerfile(-upstream)?([:@]|$)/.test(image ?? '');
   return {
     instructions,
     stages,
     argumentNames: new Set(instructions.filter(({ keyword }) => keyword === 'ARG').flatMap(({ rest }) => argumentNames(rest))),
+    syntax: image === undefined ? null : { image, isOfficial },
     // A custom syntax may have instructions that Davit does not know.
-    fault: isForeign ? null : faultOf(instructions),
+    fault: image !== undefined && !isOfficial ? null : faultOf(instructions),
   };
+}
+
+/** Returns the Dockerfile with its line `# syntax=` as a comment of the same length, so that BuildKit reads it itself. */
+export function withoutSyntax(content: string): string {
+  return content.replace(/^(\uFEFF?(?:#\s*[a-z]+\s*=[^\n]*\n)*?#\s*syntax\s*)=/i, '$1:');
 }
 
 /** Returns the stage that a target names, by name (ignoring case) or number; undefined if there is none. */
@@ -114,11 +133,13 @@ function parseInstructions(text: string, escape: string): Instruction[] {
     if (joined.trim() === '') continue;
     const instruction = toInstruction(joined.trim(), firstLineOf(lines, first) + 1);
     const endings = heredocs(instruction);
+    const begin = index;
     for (const { word, stripsTabs } of endings) {
       while (index < lines.length && (stripsTabs ? lines[index]!.replace(/^\t+/, '') : lines[index]) !== word) index += 1;
       index += 1;
     }
-    instructions.push({ ...instruction, hasHeredoc: endings.length > 0 });
+    const document = endings.length === 0 ? null : lines.slice(begin, index).join('\n');
+    instructions.push({ ...instruction, document, lastLine: Math.min(index, lines.length) });
   }
   return instructions;
 }
@@ -128,7 +149,7 @@ function firstLineOf(lines: readonly string[], from: number): number {
   return from + Math.max(0, offset);
 }
 
-function toInstruction(text: string, line: number): Omit<Instruction, 'hasHeredoc'> {
+function toInstruction(text: string, line: number): WrittenInstruction {
   const [, keyword = '', tail = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
   const flags: string[] = [];
   let rest = tail;
@@ -143,7 +164,7 @@ function toInstruction(text: string, line: number): Omit<Instruction, 'hasHeredo
   return { line, keyword: keyword.toUpperCase(), flags, rest: rest.trim() };
 }
 
-function heredocs({ keyword, rest }: Omit<Instruction, 'hasHeredoc'>): { word: string; stripsTabs: boolean }[] {
+function heredocs({ keyword, rest }: WrittenInstruction): { word: string; stripsTabs: boolean }[] {
   if (!['RUN', 'COPY', 'ADD'].includes(keyword)) return [];
   const matches = rest.matchAll(/(?:^|[^<])<<(-?)(["']?)([A-Za-z_][\w.]*)\2(?![\w<])/g);
   return [...matches].map(([, dash, , word]) => ({ word: word!, stripsTabs: dash === '-' }));
@@ -169,12 +190,12 @@ function faultOf(instructions: readonly Instruction[]): DockerfileFault | null {
   return null;
 }
 
-function faultIn({ keyword, rest, hasHeredoc }: Instruction): string | null {
+function faultIn({ keyword, rest, document }: Instruction): string | null {
   if (!keywords.has(keyword)) return `unknown instruction ${keyword}`;
   if (rest === '') return `${keyword} needs at least one argument`;
   if (keyword === 'FROM' && !/^\S+(\s+as\s+[A-Za-z][\w.-]*)?$/i.test(rest))
     return 'FROM takes an image, or an image, AS and a name';
-  if ((keyword === 'COPY' || keyword === 'ADD') && !hasHeredoc && !rest.startsWith('[') && words(rest).length < 2) {
+  if ((keyword === 'COPY' || keyword === 'ADD') && document === null && !rest.startsWith('[') && words(rest).length < 2) {
     return `${keyword} needs a source and a destination`;
   }
   if (keyword === 'ENV' || keyword === 'LABEL') {

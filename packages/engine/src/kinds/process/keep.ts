@@ -9,7 +9,7 @@ import { terminationGrace } from '../../workload/workload.ts';
 // Includes time for a pull, as in a deployment.
 const startSeconds = 1_800;
 
-/** Restarts exited instances and starts missing ones. Removes the instances of a service that should not run. */
+/** Restarts exited instances, unless their cluster does, and starts missing ones. Removes the instances of a service that should not run. */
 export async function keepInstances(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
   const instances = seen.byService.get(runtime.service_id) ?? [];
@@ -31,7 +31,9 @@ export async function keepInstances(runtime: KeptService, { seen }: Look, tools:
   if (ended.length === 0 && !isMissing) return;
   // The removals above may have taken long.
   if (!(await isAsSeen(parts, runtime))) return;
-  for (const instance of ended) await tools.revival.ofExit(instance);
+  // A cluster with `health` restarts its instances itself. A second restart would end the first one.
+  const { health } = driversOf(parts, tools.driver).cluster;
+  if (health === undefined) for (const instance of ended) await tools.revival.ofExit(instance);
   if (isMissing) await startMissing(tools, runtime);
 }
 

@@ -21,7 +21,7 @@ import {
   type StepOutput,
 } from '../../steps/step.ts';
 import { awaitEnding, endSeconds, isHandedOver } from './former.ts';
-import { keepUp } from '../../steps/keep-up.ts';
+import { keepUp } from '../../shared/keep-up.ts';
 import { retireOwn } from '../../steps/retire-own.ts';
 import { assertSuits } from '../../steps/suits.ts';
 

@@ -1,105 +1,25 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { createFakeCluster } from '@davit/drivers';
 import { createEngine, type Engine } from '@davit/engine';
-import { openApi, operationList } from '@davit/contract';
 import type { ApiParts } from '@davit/server';
-import { Ajv, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { recipes } from '../../resources/event/testing/recipes.ts';
 import { EventFixture, type Ids, type Recipe } from '../../resources/event/testing/fixture.ts';
-import { readVocabulary } from '../../vocabulary/read.ts';
-import { Wordings } from '../wording.ts';
-import { anyJson, broken, nastyText, valid, type Schema } from './arbitrary.ts';
-
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly schema: Schema;
-}
-type Content = Readonly<Record<string, { readonly schema: Schema }>>;
-interface DocumentedOperation {
-  readonly operationId: string;
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
-}
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-}
-
-/** A request as it is sent; printed unchanged if it shows a fault. */
-export interface FuzzRequest {
-  readonly operation: string;
-  readonly base: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+import { anyJson, broken, nastyText, valid } from './arbitrary.ts';
+import {
+  base,
+  faultsOf,
+  routes,
+  routesInWords,
+  type Content,
+  type FuzzRequest,
+  type Parameter,
+  type Route,
+} from './documented.ts';
 
 /** A generated body, as it is sent. */
 interface Drawn {
   readonly text?: string;
   readonly type?: string;
-}
-
-interface Route {
-  /** The id of the contract's operation. */
-  readonly id: string;
-  /** Base path of the document that describes the route; empty for the contract's own. */
-  readonly base: string;
-  readonly path: string;
-  readonly method: string;
-  readonly operation: DocumentedOperation;
-}
-
-const file = path.join(import.meta.dirname, '../../../../contract/generated/openapi.json');
-const source: unknown = JSON.parse(readFileSync(file, 'utf8'));
-const base = '/v/public';
-const vocabulary = await readVocabulary({ basePath: base, file: null }, operationList);
-const wordings = new Wordings(vocabulary, operationList);
-// Names of operations differ between the documents; the order of the operations is the same.
-const contractIds = new Map(wordings.operations().map(({ id }, index) => [id, operationList[index]?.id ?? id]));
-
-const ajv = new Ajv({ strict: false, allErrors: true });
-addFormats.default(ajv);
-
-const routes = routesOf(source, '');
-const routesInWords = routesOf(openApi(wordings.operations(), '0'), base);
-
-/** Returns the routes of a document, whose schemas are then known to the validator under its base path. */
-function routesOf(description: unknown, at: string): readonly Route[] {
-  // The generators of values know no references.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the document has this shape
-  const document = withoutReferences(description, description) as Document;
-  ajv.addSchema({ $id: `api${at}`, ...document });
-  return Object.entries(document.paths).flatMap(([template, methods]) =>
-    Object.entries(methods).map(([method, operation]) => {
-      const id = contractIds.get(operation.operationId) ?? operation.operationId;
-      return { id, base: at, path: template, method, operation };
-    }),
-  );
-}
-
-/** Returns a value of the document with the named shapes in place of the references to them. */
-function withoutReferences(value: unknown, description: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutReferences(item, description));
-  if (typeof value !== 'object' || value === null) return value;
-  const { $ref, ...rest } = value as { readonly $ref?: string };
-  const members = Object.entries($ref === undefined ? rest : { ...referredTo($ref, description), ...rest });
-  return Object.fromEntries(members.map(([key, member]) => [key, withoutReferences(member, description)]));
-}
-
-function referredTo(reference: string, description: unknown): object {
-  const found = reference
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((at, key) => Object.entries(at ?? {}).find(([name]) => name === key)?.[1], description);
-  if (typeof found !== 'object' || found === null) throw new Error(`The document has no ${reference}.`);
-  return found;
 }
 
 /** Milliseconds until a request times out. */
@@ -109,7 +29,7 @@ const requestsOfOnePool = 400;
 /** Number of requests after which a new server is started: otherwise lists grow until they take all the time. */
 const requestsOfOneServer = 4000;
 
-function openScene(): Promise<EventFixture> {
+function openFixture(): Promise<EventFixture> {
   // The engine is never started: deployments stay queued, and the cluster only serves reads of repositories.
   const engine = (parts: ApiParts): Engine => createEngine({ ...parts, drivers: { docker: createFakeCluster() } });
   return EventFixture.open({ engine, environment: { DAVIT_VOCABULARY: `${base}=public` } });
@@ -117,9 +37,9 @@ function openScene(): Promise<EventFixture> {
 
 /** Sends requests that the OpenAPI document allows and requests that it does not, and checks the responses. */
 export class Fuzz {
-  #scene: EventFixture;
+  #fixture: EventFixture;
   /** Sets of ids that belong together: each has the ids of one call. */
-  #worlds: readonly Ids[] = [];
+  #idSets: readonly Ids[] = [];
   /** Generators of valid bodies, by operation. */
   #bodies: ReadonlyMap<string, () => unknown> = new Map();
   #pool: Map<string, string[]> = new Map();
@@ -128,18 +48,18 @@ export class Fuzz {
   readonly statuses = new Map<number, number>();
 
   private constructor(fixture: EventFixture) {
-    this.#scene = fixture;
+    this.#fixture = fixture;
   }
 
   static async open(): Promise<Fuzz> {
-    const fuzz = new Fuzz(await openScene());
+    const fuzz = new Fuzz(await openFixture());
     await fuzz.#begin();
     return fuzz;
   }
 
   /** Creates the callers and the things. */
   async #begin(): Promise<void> {
-    const { server, issuer, organizationId } = this.#scene;
+    const { server, issuer, organizationId } = this.#fixture;
     const stranger = await server.organization('stranger');
     const own: string[] = [];
     for (const scope of ['READ', 'DEPLOY', 'WRITE', 'ADMIN'] as const) {
@@ -153,7 +73,7 @@ export class Fuzz {
   }
 
   async close(): Promise<void> {
-    await this.#scene.close();
+    await this.#fixture.close();
   }
 
   get sent(): number {
@@ -162,20 +82,20 @@ export class Fuzz {
 
   /** Creates things of every kind again, since earlier ones may have been deleted. */
   async #refill(): Promise<void> {
-    this.#scene.here = await this.#scene.fresh();
-    const worlds: Ids[] = [this.#scene.here];
+    this.#fixture.here = await this.#fixture.fresh();
+    const idSets: Ids[] = [this.#fixture.here];
     const bodies = new Map<string, () => unknown>();
     for (const [id, recipe] of Object.entries<Recipe>(recipes).filter(([, { person }]) => person === undefined)) {
-      const fixture = { ...this.#scene.here, ...(await recipe.ids(this.#scene)) };
+      const fixture = { ...this.#fixture.here, ...(await recipe.ids(this.#fixture)) };
       const { body } = recipe;
-      worlds.push(fixture);
+      idSets.push(fixture);
       if (body !== undefined) bodies.set(id, () => body(fixture));
     }
     this.#bodies = bodies;
     const pool = new Map<string, string[]>();
-    for (const [name, id] of worlds.flatMap((fixture) => Object.entries(fixture)))
+    for (const [name, id] of idSets.flatMap((fixture) => Object.entries(fixture)))
       pool.set(name, [...(pool.get(name) ?? []), id]);
-    this.#worlds = worlds;
+    this.#idSets = idSets;
     this.#pool = pool;
   }
 
@@ -200,7 +120,7 @@ export class Fuzz {
     const names = (location: Parameter['in']): readonly Parameter[] => operation.parameters.filter((one) => one.in === location);
     const parameters = names('path').map(({ name }) => name);
     const pathValues = fc
-      .tuple(this.#fixture(parameters), ...parameters.map((name) => this.#pathValue(id, name)))
+      .tuple(this.#idsThatFit(parameters), ...parameters.map((name) => this.#pathValue(id, name)))
       .map(([fixture, ...drawn]) => drawn.map((value, index) => value ?? fixture[parameters[index] ?? ''] ?? 'x'));
     const query = fc.tuple(...names('query').map((one) => this.#queryValue(one)));
     const nothing: fc.Arbitrary<Drawn> = fc.constant({});
@@ -223,9 +143,9 @@ export class Fuzz {
   }
 
   /** Chooses ids for all of these parameters that belong together, if there are such. */
-  #fixture(names: readonly string[]): fc.Arbitrary<Ids> {
+  #idsThatFit(names: readonly string[]): fc.Arbitrary<Ids> {
     return fc.nat(1_000_000).map((number) => {
-      const fitting = this.#worlds.filter((fixture) => names.every((name) => fixture[name] !== undefined));
+      const fitting = this.#idSets.filter((fixture) => names.every((name) => fixture[name] !== undefined));
       return fitting[number % Math.max(1, fitting.length)] ?? {};
     });
   }
@@ -302,8 +222,8 @@ export class Fuzz {
   async faults(request: FuzzRequest): Promise<string[]> {
     this.#sent += 1;
     if (this.#sent % requestsOfOneServer === 0) {
-      await this.#scene.close();
-      this.#scene = await openScene();
+      await this.#fixture.close();
+      this.#fixture = await openFixture();
       await this.#begin();
     } else if (this.#sent % requestsOfOnePool === 0) await this.#refill();
     // A timeout is retried once: a busy machine may have been suspended, but a hanging request hangs again.
@@ -320,7 +240,7 @@ export class Fuzz {
     const signal = AbortSignal.timeout(longestMilliseconds);
     const sent = body === undefined || method === 'GET' ? {} : { body };
     try {
-      const response = await fetch(`${this.#scene.server.baseUrl}${url}`, { method, headers, signal, ...sent });
+      const response = await fetch(`${this.#fixture.server.baseUrl}${url}`, { method, headers, signal, ...sent });
       // A stream does not end; its events have tests of their own.
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       if (isStream) await response.body?.cancel();
@@ -358,48 +278,6 @@ function encode(value: string): string {
 
 function wellFormed(text: string): string {
   return text.toWellFormed();
-}
-
-/*
- * The document has these statuses as the default response: those that every request may get, those of the headers that
- * its method takes (`Idempotency-Key`, `If-Match`), and those of a body.
- */
-const ofEveryRequest: readonly number[] = [401, 403, 404, 429];
-const ofMethod: Readonly<Record<string, readonly number[]>> = { post: [400, 409], put: [400, 412], delete: [400, 412] };
-const ofBody: readonly number[] = [400, 413, 415];
-
-function isInDefault({ method, operation }: Route, status: number): boolean {
-  const ofHeaders = ofMethod[method] ?? [];
-  return [...ofEveryRequest, ...ofHeaders, ...(operation.requestBody === undefined ? [] : ofBody)].includes(status);
-}
-
-function faultsOf(request: FuzzRequest, response: Response, text: string): string[] {
-  const { status } = response;
-  const route = [...routes, ...routesInWords].find((one) => one.id === request.operation && one.base === request.base);
-  if (route === undefined) return [];
-  const name = `${route.id} ${status}`;
-  if (status >= 500) return [`${name}: ${text}`];
-  const code = route.operation.responses[status] === undefined && isInDefault(route, status) ? 'default' : String(status);
-  const documented = route.operation.responses[code];
-  if (documented === undefined) return [`${name}: not documented: ${text}`];
-  const type = response.headers.get('content-type')?.split(';')[0];
-  if (documented.content === undefined) return text === '' ? [] : [`${name}: has a body: ${text}`];
-  if (type === undefined || documented.content[type] === undefined) return [`${name}: is ${String(type)}: ${text}`];
-  const validate = validatorOf(route, code, type);
-  const value: unknown = type === 'application/json' ? JSON.parse(text) : text;
-  if (validate(value)) return [];
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${name}: ${instancePath} ${message}`);
-}
-
-const validators = new Map<string, ValidateFunction>();
-
-function validatorOf({ base: at, path: template, method }: Route, code: string, type: string): ValidateFunction {
-  const parts = ['paths', template, method, 'responses', code, 'content', type, 'schema'];
-  const pointer = parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
-  const reference = `api${at}#/${pointer}`;
-  const found = validators.get(reference) ?? ajv.compile({ $ref: reference });
-  validators.set(reference, found);
-  return found;
 }
 
 export interface FuzzRun {

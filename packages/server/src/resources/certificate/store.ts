@@ -59,7 +59,10 @@ export const noteOwn = statement(
    on conflict (host) do update set purpose = 'INSTALLATION' where certificate.purpose <> 'INSTALLATION'`,
 );
 
-/** Selects the addresses of the HTTP and gRPC ports of services behind Davit's gateway. Parameter: driver. */
+/**
+ * Selects the addresses of the HTTP and gRPC ports of services behind Davit's gateway, and those of public databases
+ * that have a certificate of their own. Parameter: driver.
+ */
 const addresses = `select jsonb_path_query(r.config, '$.ports[*] ? (@.public == true).hosts[*]') #>> '{}' as host, t.desired
    from service_runtime t join release r on r.id = t.release_id join service s on s.id = t.service_id and s.driver = $1`;
 

@@ -332,11 +332,11 @@ describe('a public database', () => {
     expect(credentials).toMatchObject({ host: 'localhost', port: 15_433 });
   });
 
-  test('is shown at a name with a certificate if there is one, and a deployment lets its clients begin with TLS', async () => {
+  test.each(['wildcard', 'each'])('is shown at a name with a certificate (%s), and its clients may use TLS', async (mode) => {
     const secured = await startRunningServer({
       DAVIT_GATEWAY_DOMAIN: 'apps.example.net',
       DAVIT_GATEWAY_HTTPS_PORT: '4443',
-      DAVIT_ADDRESS_CERTIFICATES: 'wildcard',
+      DAVIT_ADDRESS_CERTIFICATES: mode,
     });
     try {
       const place = await makeTestEnvironment(secured);

@@ -142,6 +142,8 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
   const endpoint = endpointOf(settings, facts.driver);
   // Other clusters have no external ports of their own.
   const hasHostPort = port.publicly_accessible && !isRouted && isLocalDriver(facts.driver);
+  const hasTls = hasHostPort && settings.gatewayHttpsPort !== null && acceptsTls(facts);
+  const tlsHosts = hasTls && settings.addressCertificates === 'each' ? [`${stableHost(facts)}.${settings.gatewayDomain}`] : [];
   return {
     id: port.id,
     name: port.name,
@@ -150,10 +152,10 @@ function toReleasePort(port: PortSpec, facts: ServiceFacts, settings: ReleaseSet
     public: port.publicly_accessible,
     isDefault: port.is_default,
     protocol: port.protocol,
-    hosts: isRouted && endpoint !== null ? [publicHost(addressed(facts), label, endpoint.domain)] : [],
+    hosts: isRouted && endpoint !== null ? [publicHost(addressed(facts), label, endpoint.domain)] : tlsHosts,
     pathPrefix: port.public_path ?? '/',
     pathRewrite: port.public_path_rewrite,
-    ...(hasHostPort && settings.gatewayHttpsPort !== null && acceptsTls(facts) && { acceptsTls: true as const }),
+    ...(hasTls && { acceptsTls: true as const }),
     ...(endpoint !== null && customHosts(port, facts)),
   };
 }

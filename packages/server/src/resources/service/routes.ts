@@ -101,7 +101,7 @@ export function mountRole(
 type SharedHandler = (call: AnyCall, reference: ServiceReference) => Promise<unknown>;
 
 /**
- * Returns the handlers by role; see `shared-operations.ts` of the contract. In operations on an environment the
+ * Returns the handlers by role; see `*-operations.ts` of the contract's `service/`. In operations on an environment the
  * reference has a type only.
  */
 function sharedHandlers(deps: RoutesDeps): Readonly<Record<string, SharedHandler>> {

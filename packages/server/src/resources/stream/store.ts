@@ -125,14 +125,14 @@ export const eventsRemove = statement(
   'delete from stream_event where xid < $1 and xid <> all ($2::bigint[])',
 );
 
-export const organizationPlace = statement<{ id: string }>('stream_organization', 'select id from organization where id = $1');
+export const readOrganizationId = statement<{ id: string }>('stream_organization', 'select id from organization where id = $1');
 
 export const environmentFacts = statement<{ project_id: string }>(
   'stream_environment',
   'select project_id from environment where id = $1',
 );
 
-export const servicePlace = statement<{ organization_id: string; project_id: string; environment_id: string }>(
+export const readServiceIds = statement<{ organization_id: string; project_id: string; environment_id: string }>(
   'stream_service',
   'select organization_id, project_id, environment_id from service where id = $1',
 );

@@ -27,7 +27,7 @@ export async function streamOrganization(deps: StreamDeps, call: StreamCall): Pr
   const environmentIds = idsOf(call.query['environmentId'], 'environmentId', problems);
   const serviceIds = idsOf(call.query['serviceId'], 'serviceId', problems);
   if (problems.length > 0) throw validationFailed(problems);
-  const ids = await deps.database.maybe(store.organizationPlace, [organizationId]);
+  const ids = await deps.database.maybe(store.readOrganizationId, [organizationId]);
   if (ids === undefined || !canSee(call.caller, organizationId)) throw notFound('organization');
   const watch: Watch = {
     organizationId,
@@ -55,7 +55,7 @@ export async function streamDeployment(deps: StreamDeps, call: StreamCall): Prom
 /** Streams the output of a service. */
 export async function streamServiceLog(deps: StreamDeps, call: StreamCall): Promise<Stream> {
   const serviceId = call.params['serviceId'] ?? '';
-  const service = await deps.database.maybe(store.servicePlace, [serviceId]);
+  const service = await deps.database.maybe(store.readServiceIds, [serviceId]);
   if (service === undefined || !canSee(call.caller, service.organization_id)) throw notFound('service');
   const { tail } = call.query;
   const environment = { projectId: service.project_id, environmentId: service.environment_id };

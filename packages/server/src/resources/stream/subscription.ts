@@ -1,14 +1,15 @@
-import { isAppError, pause } from '@davit/base';
-import type { StreamControlData } from '@davit/contract';
+import { isAppError } from '@davit/base';
 import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
 import type { Admitted, Stream } from '../../http/call.ts';
+import { done, failedInside, resetMessage, revocationOf, stopping, tooSlow, type End } from './ends.ts';
 import type { Boundary, StreamHub } from './hub.ts';
 import { presentState, wire, type LogScope } from './message.ts';
 import { encodePosition, type Position } from './position.ts';
 import type { Page, ReaderDeps, StreamReader, SentEvent } from './reader.ts';
 import type { EventRow } from './store.ts';
-import { changesEnvironment, concerns, tellsEnvironments, type Watch } from './watch.ts';
+import { Wake } from './wake.ts';
+import { changesEnvironment, concerns, sendsEnvironmentStates, type Watch } from './watch.ts';
 
 export interface SubscriptionParts {
   readonly hub: StreamHub;
@@ -27,8 +28,6 @@ export interface SubscriptionRequest {
   readonly admit: () => Promise<Admitted>;
 }
 
-type End = StreamControlData['END'];
-
 interface Writer {
   add(one: SentEvent): Promise<boolean>;
   flush(): Promise<boolean>;
@@ -45,24 +44,11 @@ interface ChosenRows {
 const textAtOnce = 32_768;
 const retryMilliseconds = 1000;
 const longestTimer = 2_147_483_647;
-const revoked: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'TOKEN_EXPIRED', 'FORBIDDEN', 'NOT_FOUND']);
 const finished: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'WITHDRAWN']);
-
-const stopping: End = {
-  code: 'SERVER_STOPPING',
-  message: 'This server is stopping. Reconnect with the last id.',
-  resume: true,
-};
-const tooSlow: End = {
-  code: 'TOO_SLOW',
-  message: 'The client read nothing for too long. Reconnect with the last id, and request fewer events.',
-  resume: true,
-};
-const done: End = { code: 'DONE', message: 'The deployment has ended; no more events follow.', resume: false };
 
 /**
  * One stream, which sends events at the pace of its client. It holds at most one page and the text being written,
- * however slow the client is. It keeps its place as a position, and reads from the database itself when the hub no
+ * however slow the client is. It remembers its position, and reads from the database itself when the hub no
  * longer keeps the next events.
  */
 export class Subscription implements Stream {
@@ -78,14 +64,13 @@ export class Subscription implements Stream {
    */
   #phase: 'new' | 'live' | 'ending' = 'new';
   /** Time of the last write, from performance.now(). */
-  #saidAt = performance.now();
+  #wroteAt = performance.now();
   /** Set by `#begin`. */
   #position: Position = { seen: { xmin: 0, xmax: 0, underway: [] } };
   #at: Boundary | undefined;
   #isAdmitted = false;
   #end: End | undefined;
-  #wake: () => void = () => undefined;
-  #isAwake = false;
+  readonly #news = new Wake();
   #expiry: NodeJS.Timeout | undefined;
 
   /** Calls `onClosed` once, when the stream has ended. */
@@ -100,21 +85,21 @@ export class Subscription implements Stream {
   /** Checks the rights again before the next event is sent. */
   recheck(): void {
     this.#isAdmitted = false;
-    this.#news();
+    this.#news.wake();
   }
 
   /** Ends the stream soon, with the reason. */
   stop(): void {
     this.#end ??= stopping;
-    this.#news();
+    this.#news.wake();
   }
 
   async run(outlet: Outlet): Promise<void> {
-    const unfollow = this.#parts.hub.follow(() => this.#news());
-    const onGone = (): void => this.#news();
+    const unfollow = this.#parts.hub.follow(() => this.#news.wake());
+    const onGone = (): void => this.#news.wake();
     outlet.gone.addEventListener('abort', onGone);
     try {
-      await this.#tell(outlet);
+      await this.#send(outlet);
     } finally {
       outlet.gone.removeEventListener('abort', onGone);
       clearTimeout(this.#expiry);
@@ -124,7 +109,7 @@ export class Subscription implements Stream {
     }
   }
 
-  async #tell(outlet: Outlet): Promise<void> {
+  async #send(outlet: Outlet): Promise<void> {
     let isBegun = false;
     while (this.#end === undefined && !outlet.gone.aborted) {
       try {
@@ -139,15 +124,16 @@ export class Subscription implements Stream {
   }
 
   async #onFailure(error: unknown): Promise<void> {
-    if (isAppError(error) && revoked.has(error.code)) {
-      this.#end = { code: error.code, message: error.message, resume: false };
+    const revocation = revocationOf(error);
+    if (revocation !== null) {
+      this.#end = revocation;
       return;
     }
     // The database or the issuer is unreachable. The position is kept, so the stream resumes when it is reachable
     // again.
-    if (isAppError(error)) return this.#rest(retryMilliseconds);
+    if (isAppError(error)) return this.#news.wait(retryMilliseconds);
     this.#parts.log.warn({ err: error }, 'a stream failed');
-    this.#end = { code: 'INTERNAL', message: 'Davit itself failed; the log of the server has the details.', resume: true };
+    this.#end = failedInside;
   }
 
   async #admit(): Promise<void> {
@@ -173,7 +159,7 @@ export class Subscription implements Stream {
     // Standard clients reconnect after this time.
     await outlet.write(`retry: ${retryMilliseconds}\n${wire({ event: 'OPEN', data: { resumed: isKnown } }, this.#id())}`);
     if (position !== null && !isKnown) await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }));
-    if (!isKnown) await this.#tellPresent(outlet);
+    if (!isKnown) await this.#sendPresentState(outlet);
   }
 
   async #isKnown(position: Position): Promise<boolean> {
@@ -193,12 +179,12 @@ export class Subscription implements Stream {
       return;
     }
     this.#at = undefined;
-    const line = log.kind === 'SERVICE_LOG' ? await reader.startOfLines(await this.#logPlace(log), seen, log.tail) : 0;
+    const line = log.kind === 'SERVICE_LOG' ? await reader.startOfLines(await this.#logScope(log), seen, log.tail) : 0;
     this.#position = { seen, line };
   }
 
   /** Sends the current state of a deployment. Later events may repeat parts of this state. */
-  async #tellPresent(outlet: Outlet): Promise<void> {
+  async #sendPresentState(outlet: Outlet): Promise<void> {
     const { deploymentId, log } = this.#requested.watch;
     const { database, engine } = this.#parts.deps;
     if (deploymentId === undefined || log === undefined) return;
@@ -208,7 +194,7 @@ export class Subscription implements Stream {
     for (const event of presentState(view, steps, log.environment.projectId)) await outlet.write(wire(event));
   }
 
-  async #logPlace(log: NonNullable<Watch['log']>): Promise<LogScope> {
+  async #logScope(log: NonNullable<Watch['log']>): Promise<LogScope> {
     const { deploymentId = null, serviceIds } = this.#requested.watch;
     const { database, engine } = this.#parts.deps;
     const view = deploymentId === null ? null : await engine.deployment(database, deploymentId);
@@ -221,11 +207,11 @@ export class Subscription implements Stream {
 
   async #step(outlet: Outlet): Promise<void> {
     const { log } = this.#requested.watch;
-    if (this.#position.line !== undefined && log !== undefined) return this.#tellOldLines(outlet, log);
+    if (this.#position.line !== undefined && log !== undefined) return this.#sendOldLines(outlet, log);
     const page = await this.#nextPage();
     if (page === 'head') return this.#onHead(outlet);
     if (page === null) return this.#reset(outlet);
-    await this.#tellPage(outlet, page);
+    await this.#sendPage(outlet, page);
   }
 
   /** Returns the next page, `head` if there are no new events, or null if the next events are no longer kept. */
@@ -250,7 +236,7 @@ export class Subscription implements Stream {
     return page === null ? null : { ...page, to: head };
   }
 
-  async #tellPage(outlet: Outlet, page: Page): Promise<void> {
+  async #sendPage(outlet: Outlet, page: Page): Promise<void> {
     const { watch } = this.#requested;
     const { within } = this.#position;
     const rows = page.events.filter((row) => concerns(watch, this.#caller, row));
@@ -260,7 +246,7 @@ export class Subscription implements Stream {
     const mayRead = (): boolean => rows.every((row) => concerns(watch, this.#caller, row));
     // State words are sent before the events that caused them, and without an id: a client that is disconnected in
     // between receives them again.
-    if (!(await this.#tellEnvironments(outlet, { rows, page, mayRead }))) return;
+    if (!(await this.#sendEnvironmentStates(outlet, { rows, page, mayRead }))) return;
     const writer = this.#writer(outlet, mayRead);
     for (const row of wanted) {
       const parts = within?.sequence === row.sequence ? within.parts : 0;
@@ -269,7 +255,7 @@ export class Subscription implements Stream {
       }
       if (row.kind === 'DEPLOYMENT' || row.kind === 'QUEUE') this.#noteEnd(row);
     }
-    if ((await writer.flush()) && !this.#isOver(outlet)) this.#passed(page);
+    if ((await writer.flush()) && !this.#isOver(outlet)) this.#advance(page);
   }
 
   /**
@@ -309,11 +295,11 @@ export class Subscription implements Stream {
     await this.#admit();
     if (!mayRead()) return false;
     await outlet.write(text);
-    this.#saidAt = performance.now();
+    this.#wroteAt = performance.now();
     return true;
   }
 
-  #passed({ events, from, upTo, isWhole, to }: Page): void {
+  #advance({ events, from, upTo, isWhole, to }: Page): void {
     const last = events.at(-1);
     if (!isWhole && last !== undefined) {
       this.#position = { seen: from, within: { upTo, sequence: last.sequence + 1, parts: 0 } };
@@ -328,8 +314,8 @@ export class Subscription implements Stream {
   }
 
   /** Returns false if the caller may no longer read all of the page. */
-  async #tellEnvironments(outlet: Outlet, { rows, page: { to }, mayRead }: ChosenRows): Promise<boolean> {
-    if (!tellsEnvironments(this.#requested.watch)) return true;
+  async #sendEnvironmentStates(outlet: Outlet, { rows, page: { to }, mayRead }: ChosenRows): Promise<boolean> {
+    if (!sendsEnvironmentStates(this.#requested.watch)) return true;
     const changed = new Map(rows.filter(changesEnvironment).map((row) => [row.environment_id, row]));
     const moment = to === undefined ? `of ${this.#id()}` : `${to.serial}`;
     for (const { environment_id, project_id } of changed.values()) {
@@ -340,9 +326,9 @@ export class Subscription implements Stream {
     return true;
   }
 
-  async #tellOldLines(outlet: Outlet, log: NonNullable<Watch['log']>): Promise<void> {
+  async #sendOldLines(outlet: Outlet, log: NonNullable<Watch['log']>): Promise<void> {
     const { seen } = this.#position;
-    const { lines, next } = await this.#parts.reader.oldLines(log.kind, await this.#logPlace(log), this.#position);
+    const { lines, next } = await this.#parts.reader.oldLines(log.kind, await this.#logScope(log), this.#position);
     const writer = this.#writer(outlet);
     for (const { number, event } of lines) {
       const position = { seen, line: number };
@@ -357,14 +343,14 @@ export class Subscription implements Stream {
     this.#phase = 'new';
     await this.#beginAnew();
     await outlet.write(wire({ event: 'RESET', data: { message: resetMessage } }, this.#id()));
-    await this.#tellPresent(outlet);
+    await this.#sendPresentState(outlet);
   }
 
   async #onHead(outlet: Outlet): Promise<void> {
     if (await this.#isAtEnd()) return;
     // The interval counts from the last write to this client. Events of other resources must not delay the heartbeat.
-    const left = this.#saidAt + this.#parts.heartbeatMilliseconds - performance.now();
-    if (left > 0) return this.#rest(left);
+    const left = this.#wroteAt + this.#parts.heartbeatMilliseconds - performance.now();
+    if (left > 0) return this.#news.wait(left);
     this.#isAdmitted = false;
     if (this.#at !== undefined) this.#position = { seen: this.#at.snapshot };
     // An id without data is not an event, but clients send this id when they reconnect.
@@ -389,23 +375,4 @@ export class Subscription implements Stream {
     if (this.#phase === 'ending') await this.#parts.hub.refresh();
     return this.#phase === 'ending';
   }
-
-  #news(): void {
-    this.#isAwake = true;
-    this.#wake();
-  }
-
-  /** Waits for new events, at most for the given time. */
-  async #rest(milliseconds: number): Promise<void> {
-    if (!this.#isAwake) {
-      const woken = new AbortController();
-      this.#wake = () => woken.abort();
-      await pause(milliseconds, woken.signal);
-      this.#wake = () => undefined;
-    }
-    this.#isAwake = false;
-  }
 }
-
-const resetMessage =
-  'The events since the Last-Event-ID are no longer stored. Read the current state again; all events from here on follow.';

@@ -28,13 +28,13 @@ export interface WatchedEnvironment {
 const ofEnvironment: readonly StreamKind[] = ['SERVICE_STATE', 'DEPLOYMENT', 'QUEUE'];
 
 /** Returns whether a stream sends the states of environments. Streams about services do not. */
-export function tellsEnvironments({ kinds, serviceIds }: Watch): boolean {
+export function sendsEnvironmentStates({ kinds, serviceIds }: Watch): boolean {
   return kinds.has('ENVIRONMENT_STATE') && serviceIds === undefined;
 }
 
 /** Returns the kinds of rows that the stream needs. */
 export function neededKinds(watch: Watch): StreamKind[] {
-  return [...new Set([...watch.kinds, ...(tellsEnvironments(watch) ? ofEnvironment : [])])];
+  return [...new Set([...watch.kinds, ...(sendsEnvironmentStates(watch) ? ofEnvironment : [])])];
 }
 
 export function changesEnvironment({ kind }: EventRow): boolean {

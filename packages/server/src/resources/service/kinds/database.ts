@@ -59,8 +59,8 @@ export const database = defineKind({
 });
 
 /**
- * Returns whether clients can begin a connection with TLS. Those of PostgreSQL can since version 17, whatever the
- * version of the server. A MySQL server speaks first, and its clients ask for TLS later.
+ * Returns whether the gateway terminates TLS for clients. A MySQL server speaks first, so the gateway would have to
+ * speak its protocol; the server has a certificate that it made for itself (adr/0048).
  */
 function acceptsTls({ type }: DatabaseSpec): boolean {
   return type !== 'MYSQL';
@@ -202,8 +202,8 @@ export function databaseAddress(
   // Databases on other clusters have no external port.
   const inside = databaseHost(id, spec.type);
   if (external === null || !isLocalDriver(driver)) return { host: inside, port: spec.recipe.port };
-  // The wildcard does not cover the domain itself.
-  const hasCertificate = acceptsTls(spec) && gatewayHttpsPort !== null && addressCertificates === 'wildcard';
+  // A wildcard does not cover the domain itself, and a certificate of its own needs a name of its own.
+  const hasCertificate = acceptsTls(spec) && gatewayHttpsPort !== null && addressCertificates !== 'none';
   return { host: hasCertificate ? `${inside}.${gatewayDomain}` : gatewayDomain, port: external };
 }
 

@@ -46,7 +46,7 @@ export interface ServiceKind {
    * either.
    */
   process?(spec: ServiceSpec): OwnProcess;
-  /** Returns whether clients of its public TCP ports may begin with TLS. */
+  /** Returns whether the gateway terminates TLS for clients of its public TCP ports. */
   acceptsTls?(spec: ServiceSpec): boolean;
   /** Returns why the service cannot be deployed on this cluster, as a text to follow its name, or null if it can. */
   obstacle?(spec: ServiceSpec, driver: string): string | null;

@@ -1,7 +1,7 @@
 import { messageOf } from '@davit/base';
 import type { Instance } from '@davit/drivers';
-import { driversOf, type EngineParts } from '../shared/parts.ts';
-import { isTransient } from '../shared/retry-policy.ts';
+import { driversOf, type EngineParts } from './parts.ts';
+import { isTransient } from './retry-policy.ts';
 
 interface Call {
   readonly signal: AbortSignal;

@@ -1,0 +1,45 @@
+import type { CallAnswer, CallInput } from '@davit/client';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api } from '../api.ts';
+import { referencesOf, type Seen } from '../pages/graph/references.ts';
+import type { Service } from '../words.ts';
+import { linksIn, queries } from './queries.ts';
+
+/** Reads under way at the same time: a browser opens six connections to a host, one of which the stream has. */
+const atOnce = 4;
+
+type Query = CallInput<'listVariables'>['query'];
+
+/** Which services of an environment refer to which. The variables of each service are one read. */
+export const referencesIn = (environmentId: string, services: readonly Service[]) =>
+  queryOptions({
+    queryKey: ['references', environmentId, services.map(({ id }) => id)],
+    // A service that is added or removed leaves the other arrows where they are.
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const wanted: { readonly serviceId: string | null; readonly query: Query }[] = [
+        { serviceId: null, query: { parent_id: environmentId, scope: 'ENVIRONMENT' } },
+      ];
+      for (const { id, service_type: scope } of services) {
+        // A database has no variables of its own.
+        if (scope !== 'DATABASE') wanted.push({ serviceId: id, query: { parent_id: id, scope } });
+      }
+      const links = await queries.ensureQueryData(linksIn(environmentId));
+      const seen: Seen[] = [];
+      const left = wanted.values();
+      const work = async (): Promise<void> => {
+        for (const { serviceId, query } of left) {
+          // oxlint-disable-next-line no-await-in-loop -- each of a few workers reads one after the other
+          seen.push({ serviceId, variables: (await api().call('listVariables', { query, signal })).results });
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, work));
+      const byName = new Map(services.map(({ id, name }) => [name.toLowerCase(), id]));
+      return referencesOf(seen, { publicly: hostsOf(links), byName });
+    },
+  });
+
+/** Returns the hosts of public addresses with their services. */
+function hostsOf(links: CallAnswer<'listEnvironmentServicesLinks'>['results']): Map<string, string> {
+  return new Map(links.flatMap(({ url, service_id: id }) => (URL.canParse(url) ? [[new URL(url).hostname, id] as const] : [])));
+}
