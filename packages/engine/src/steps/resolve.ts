@@ -42,9 +42,9 @@ export const resolve: Step<ImageOutput> = {
 };
 
 /**
- * Returns the newest commit of the branch. If the configuration is the one that runs, the commit is probably new, and is
- * fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and only the
- * reference is asked for, which is quicker.
+ * Returns the newest commit of the branch. If the configuration is the one that runs, the commit is probably new, and
+ * is fetched on the way to the folder of the checkout. Otherwise the configuration is probably what is new, and only
+ * the reference is asked for, which is quicker.
  */
 async function resolveBranch(context: StepContext): Promise<string> {
   const { task, call } = context;
