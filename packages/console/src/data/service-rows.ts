@@ -27,7 +27,7 @@ export interface ServiceRow {
   readonly state: StateWord;
   readonly running: RunningWord | null;
   readonly isOutOfDate: boolean;
-  /** What is wrong with it; null: nothing is. */
+  /** Its worst problem; null: none is known. */
   readonly trouble: string | null;
   readonly hint: string;
   readonly isWarning: boolean;
@@ -157,7 +157,7 @@ function troubleOf({
   return worst === undefined ? null : { ...worst, isWarning: worst.severity !== 'ERROR' };
 }
 
-/** Returns a service as the overview has it: all but what its kind has of its own, such as the version of a database. */
+/** Returns a service as the overview has it: all but what its kind has of its own, as the version of a database. */
 function rowOfNode(environmentId: string, node: ServiceNode): ServiceRow {
   const { id, name, type, state, running_status: running, instances, wanted, deployedAt, addresses, problems } = node;
   const worst = problems[0];

@@ -148,7 +148,7 @@ const Edges = memo(function Edges({ layout, edges, className }: EdgesProps): Rea
 interface NodeProps {
   readonly node: GraphNode;
   readonly place: NodePlace | undefined;
-  /** What its arrows say. */
+  /** Its arrows in words. */
   readonly words: string;
   /** Whether the tab key enters the graph here. */
   readonly isEntry: boolean;

@@ -10,7 +10,7 @@ interface PlainLinkProps {
 }
 
 /**
- * A link to a page of the console, for lists with hundreds of them: a link of the router reads the address again at each
+ * A link to a page of the console, for lists with hundreds of them: a link of the router reads the address at each
  * navigation, which costs more than all else in a row.
  */
 export function PlainLink({ to, className, isHere, children }: PlainLinkProps): ReactNode {
