@@ -149,9 +149,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 /** How a line of a log looks. */
 export type LineLook = 'info' | 'warn' | 'err';
 
-/**
- * Returns how a line looks whose level the API names so; null: the line names none. The page itself guesses nothing.
- */
+/** Returns how a line looks whose level the API names so; null: the line names none. The page guesses nothing. */
 export function lookOf(level: string | null): LineLook {
   if (level === 'ERROR') return 'err';
   return level === 'WARNING' ? 'warn' : 'info';

@@ -1,5 +1,5 @@
 import type { CallAnswer } from '@davit/client';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { use, useMemo } from 'react';
 import {
   isUnderWay,
@@ -27,7 +27,7 @@ export interface ServiceRow {
   readonly state: StateWord;
   readonly running: RunningWord | null;
   readonly isOutOfDate: boolean;
-  /** Its problem; null: none. */
+  /** Its worst problem; null: none is known. */
   readonly trouble: string | null;
   readonly hint: string;
   readonly isWarning: boolean;
@@ -58,15 +58,31 @@ export function useEnvironmentNode(environmentId: string): EnvironmentNode | und
 }
 
 /**
+ * Returns the states of an environment. The first answer is left out while it is read again and the overview has the
+ * environment: it may be from before the stream began, and the overview from after that.
+ */
+export function useDetails(environmentId: string): {
+  readonly data: EnvironmentDetails | undefined;
+  readonly error: Error | null;
+} {
+  const queries = useQueryClient();
+  const options = detailsOf(environmentId);
+  const { data, error, isFetching } = useQuery(options);
+  const isKnown = useEnvironmentNode(environmentId) !== undefined;
+  const isOld = isFetching && isKnown && queries.getQueryState(options.queryKey)?.dataUpdateCount === 1;
+  return { data: isOld ? undefined : data, error: data === undefined ? error : null };
+}
+
+/**
  * Returns the services of an environment by stage. Until the stages are read, they are what the overview has, which is
  * there at once after a click, and arrives earlier than the rest where there are many services.
  */
 export function useServicesByStage(environmentId: string): ServicesByStage {
   const node = useEnvironmentNode(environmentId);
-  const details = useQuery(detailsOf(environmentId));
+  const details = useDetails(environmentId);
   const services = useQuery(servicesIn(environmentId));
   const links = useQuery(linksIn(environmentId)).data;
-  const error = details.data === undefined ? details.error : services.data === undefined ? services.error : null;
+  const error = details.error ?? (services.data === undefined ? services.error : null);
   const stages = useMemo(() => {
     const known = new Map(node?.services.map((one) => [one.id, rowOfNode(environmentId, one)]));
     if (details.data === undefined || (services.data === undefined && node === undefined)) {
@@ -141,9 +157,7 @@ function troubleOf({
   return worst === undefined ? null : { ...worst, isWarning: worst.severity !== 'ERROR' };
 }
 
-/**
- * Returns a service as the overview has it: all but what its kind has of its own, such as the version of a database.
- */
+/** Returns a service as the overview has it: all but what its kind has of its own, as the version of a database. */
 function rowOfNode(environmentId: string, node: ServiceNode): ServiceRow {
   const { id, name, type, state, running_status: running, instances, wanted, deployedAt, addresses, problems } = node;
   const worst = problems[0];

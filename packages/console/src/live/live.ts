@@ -43,13 +43,22 @@ function receive(message: LiveMessage, queries: QueryClient, collected: Collecte
 
 /**
  * Reads all that is shown again, when what is just being read for the first time is there: the page shows that as early
- * as it can, and the server does not do the same work twice at once.
+ * as it can, and the server does not do the same work twice at once. States are read again in the turn in which they
+ * arrive, so that the page can tell that they may be older than those of the overview (`useDetails`).
  */
 async function readAfterFirst(queries: QueryClient): Promise<void> {
   const isFirst = ({ state }: Query): boolean => state.data === undefined;
   const early = queries.getQueryCache().findAll({ fetchStatus: 'fetching', predicate: isFirst });
-  await Promise.allSettled(early.map((query) => query.fetch()));
-  await queries.invalidateQueries();
+  const again = new Set<string>();
+  const readFirst = async (query: Query): Promise<void> => {
+    await query.fetch();
+    if (query.queryKey[0] !== 'details') return;
+    again.add(query.queryHash);
+    void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  };
+  // A query that failed is tried again by itself, and shows its error.
+  await Promise.allSettled(early.map(readFirst));
+  await queries.invalidateQueries({ predicate: ({ queryHash }) => !again.has(queryHash) });
 }
 
 /**

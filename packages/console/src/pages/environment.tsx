@@ -2,8 +2,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import type { CallAnswer } from '@davit/client';
 import { Fragment, type ReactNode } from 'react';
-import { detailsOf, environmentOf, historyOf } from '../data/queries.ts';
-import { useEnvironmentNode } from '../data/service-rows.ts';
+import { environmentOf, historyOf } from '../data/queries.ts';
+import { useDetails, useEnvironmentNode } from '../data/service-rows.ts';
 import { FailedFace } from '../parts/face.tsx';
 import { DeploymentName, History } from '../parts/history.tsx';
 import { Ago, Cut, Head } from '../parts/page.tsx';
@@ -20,7 +20,7 @@ function useEnvironmentId(): string {
 export function EnvironmentPage(): ReactNode {
   const environmentId = useEnvironmentId();
   const environment = useQuery(environmentOf(environmentId));
-  const details = useQuery(detailsOf(environmentId));
+  const details = useDetails(environmentId);
   const node = useEnvironmentNode(environmentId);
   if (environment.data === undefined && environment.error !== null) return <FailedFace error={environment.error} isPage />;
   const services = details.data === undefined ? node?.services : servicesOf(details.data);

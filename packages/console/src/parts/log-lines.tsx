@@ -43,8 +43,6 @@ export function LogLines({ lines, label, doesWrap, doesFollow, isShort, find = '
     overscan: 20,
     paddingStart: 6,
     paddingEnd: 6,
-    // The lines beyond the view that are drawn already are enough for a frame: React need not draw within the event.
-    useFlushSync: false,
   });
   const measured = useRef(list);
   measured.current = list;
