@@ -31,7 +31,7 @@ export interface GraphLayout {
   readonly positions: ReadonlyMap<string, NodePosition>;
 }
 
-/** Arranges the stages side by side in their order, each with its nodes in one column, or in several if they are many. */
+/** Arranges the stages side by side in their order, each with its nodes in one column, or in several for many. */
 export function layoutOf(stages: readonly (readonly string[])[]): GraphLayout {
   const largest = Math.max(0, ...stages.map(({ length }) => length));
   const rows = Math.max(leastRows, Math.ceil(Math.sqrt(largest * 2)));
