@@ -102,9 +102,7 @@ function environmentOf(kind: EngineKind | null): NodeJS.ProcessEnv {
   return { DAVIT_TEST_ENGINES: kind, DAVIT_TEST_ENGINES_FOLDER: `${testEnginesFolder()}-${kind}` };
 }
 
-/**
- * Runs lanes side by side. The output of the first one is shown as it comes, that of the others when they have ended.
- */
+/** Runs lanes side by side. The output of the first one is shown as it comes, that of the others at their ends. */
 async function runLanes(lanes: readonly Lane[]): Promise<void> {
   await Promise.all(
     lanes.map(async (parts) => {

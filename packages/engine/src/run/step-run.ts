@@ -31,9 +31,7 @@ export interface StepRunInput {
   readonly isRepeated: boolean;
   /** Whether the beginning of the step is recorded already. */
   readonly isBegun: boolean;
-  /**
-   * Returns the position of the step that is recorded as begun with the end of this one, which may skip steps; or null.
-   */
+  /** Returns the position of the step that begins with the end of this one, which may skip steps; null: none. */
   readonly next: (skipped: readonly StepName[]) => number | null;
   /** Aborts everything: the lease is lost or the process stops. */
   readonly abandon: AbortSignal;

@@ -80,7 +80,7 @@ export interface Step<Output extends StepOutput = StepOutput> {
    * need not say so. Omitted: the step can be undone.
    */
   readonly onlyForward?: 'ONCE_BEGUN' | 'ONCE_DONE';
-  /** For steps of a build: the step only asks other hosts, so that it does not wait until a build may begin. */
+  /** Whether the step of a build only asks other hosts, so that it does not wait until a build may begin. */
   readonly isLookup?: true;
   /** As the last step, runs after the service has succeeded. If it fails, the keeper does its work later. */
   readonly runsBehind?: true;

@@ -1,3 +1,5 @@
+import { Loop } from '@davit/base';
+
 const settledMilliseconds = 2_000;
 const lookEveryMilliseconds = 20_000;
 /** Growth since the last collection, in bytes, that is worth another one. */
@@ -17,9 +19,10 @@ export interface MemoryOfProcess {
 /**
  * Frees the memory that the start no longer needs, and later what a busy time has left behind, such as a flood in a
  * log. V8 does so only once the heap has doubled, which never happens in an idle process: it would keep some 25 MB
- * forever. A collection stops the process for some 100 ms, so it waits until the process is idle.
+ * forever. A collection stops the process for some 100 ms, so it waits until the process is idle. `onError` receives
+ * the failure of a look; the next one is 20 s later.
  */
-export function giveBackMemory(memory: MemoryOfProcess = memoryOfThis): void {
+export function giveBackMemory(onError: (error: unknown) => void, memory: MemoryOfProcess = memoryOfThis): void {
   let atLeast = 0;
   const collect = (): void => {
     memory.collect();
@@ -28,10 +31,12 @@ export function giveBackMemory(memory: MemoryOfProcess = memoryOfThis): void {
   setTimeout(() => {
     collect();
     memory.worked();
-    setInterval(() => {
+    const look = (): Promise<void> => {
       const isIdle = memory.worked() < idleShare;
       if (isIdle && memory.resident() > atLeast + worthwhile) collect();
-    }, lookEveryMilliseconds).unref();
+      return Promise.resolve();
+    };
+    new Loop({ look, onError, everyMilliseconds: lookEveryMilliseconds, unref: true }).start();
   }, settledMilliseconds).unref();
 }
 

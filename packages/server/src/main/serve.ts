@@ -116,7 +116,7 @@ async function startAll(config: Configuration, { logger, output, say, open, make
   const health = address ?? (await startHealth(config, api, open));
   // The engine starts after the server listens: deployments resume within moments, but the first response does not wait
   // for a container engine.
-  if (config.role === 'api') giveBackMemory();
+  if (config.role === 'api') giveBackMemory((error) => logger.warn({ err: error }, 'memory could not be given back'));
   else void startEngine(api, logger);
   logger.info({ address: health, role: config.role }, 'ready');
   open.closers.push(() => leave(config, api));
@@ -194,7 +194,7 @@ async function startEngine(api: Api<Engine>, logger: Logger): Promise<void> {
     await api.engine.start();
     api.works();
     logger.info({}, 'the engine works');
-    giveBackMemory();
+    giveBackMemory((error) => logger.warn({ err: error }, 'memory could not be given back'));
   } catch (error) {
     logger.fatal({ err: error }, 'the engine could not be started; deployments wait until the next start');
   }
