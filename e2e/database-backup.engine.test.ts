@@ -6,6 +6,8 @@ import { scratchFolder } from '../packages/drivers/src/source/testing.ts';
 import { mariadbImage, postgresImage, redisImage } from '../packages/testkit/src/database-images.ts';
 import { startTestEngine, testEngineKinds, testRegistryPort } from '../packages/testkit/src/engines.ts';
 import { startTestRegistry, type TestRegistry } from '../packages/testkit/src/registry.ts';
+import { buildCommandLine, openTerminal } from './cli/terminal.ts';
+import { token } from './support/davit.ts';
 import { eventually } from './support/eventually.ts';
 import { TestSetup } from './support/setup.ts';
 
@@ -217,6 +219,23 @@ describe.each(testEngineKinds())('backups of databases on %s', (kind) => {
     expect(await redis('lrange', 'list', '0', '-1')).toBe('a\nb');
     expect(await redis('info', 'replication')).toContain('role:master');
     await redis('set', 'after', '1');
+  });
+
+  test('the command line makes a backup of a database and restores it', async () => {
+    buildCommandLine();
+    const terminal = await openTerminal();
+    const place = { DAVIT_ORGANIZATION: 'Shipyard', DAVIT_ENVIRONMENT: 'Dock/production' };
+    const environment = { DAVIT_SERVER: setup.davit.url, DAVIT_TOKEN: token, ...place };
+    await redis('set', 'kept', 'yes');
+    const made = await terminal.run(['database', 'backup', 'cache', '--name', 'at a terminal'], { environment });
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^[\da-f-]{36}\n$/) });
+    await redis('set', 'kept', 'no');
+    await redis('set', 'unwanted', '1');
+    const words = ['database', 'restore', 'cache', '--backup', made.out.trim(), '--yes'];
+    expect(await terminal.run(words, { environment })).toMatchObject({ code: 0, err: expect.stringContaining('Restored') });
+    expect(await redis('get', 'kept')).toBe('yes');
+    expect(await redis('exists', 'unwanted')).toBe('0');
+    await terminal.close();
   });
 
   test('a backup of MariaDB, by the tools that it shares with MySQL, is proven and restored', async () => {
