@@ -139,7 +139,7 @@ function denied(repository: Repository, evidence: DriverError['evidence'], submo
   });
 }
 
-/** Returns the address of the submodule that git could not fetch, which may be one of a submodule; null if there is none. */
+/** Returns the address of the submodule that git could not fetch, also of a submodule of one; null: there is none. */
 function submoduleIn({ stderr }: GitResult): string | null {
   const url = /^fatal: clone of '([^']*)' into submodule path/m.exec(stderr)?.[1];
   return url?.replace(/\/\/[^@/]*@/, '//') ?? null;
