@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { abortablePause } from '@davit/base';
 
+/** Time beyond its grace period after which a command is killed. */
 const beyondGraceSeconds = 15;
 
 /**

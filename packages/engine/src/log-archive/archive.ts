@@ -24,7 +24,7 @@ class LinesChanged extends Error {}
 export class LogArchive {
   readonly #database: Database;
   readonly #log: WarningLog;
-  /** Lines that this process stored since their service was last looked at, by service. */
+  /** Lines that this process stored since the last check of their service, by service. */
   readonly #stored = new Map<string, number>();
   readonly #stop = new AbortController();
   readonly #due = new Set<string>();

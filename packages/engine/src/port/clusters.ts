@@ -13,6 +13,7 @@ export interface ClusterAccess {
   readonly kubeconfig: Sensitive;
 }
 
+/** Software and capacity of a cluster that answers. */
 export interface ClusterFacts {
   readonly engine: string;
   readonly version: string;

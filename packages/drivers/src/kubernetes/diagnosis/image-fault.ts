@@ -3,7 +3,7 @@ import { withoutReferences } from '../../shared/image-words.ts';
 import { eventsOf, type InstanceFacts } from './instance-facts.ts';
 import { toFault, type Fault } from './fault.ts';
 
-/** How long nodes may retry to reach a registry, or to attach a volume. */
+/** How long nodes may retry to reach a registry. */
 const registryMilliseconds = 60_000;
 
 /** From this number on, refusals by a registry are not those of a node that had no credentials yet. */

@@ -7,7 +7,8 @@ import { createDns } from '../../dns/dns.ts';
 import { proofRecord } from './proof.ts';
 import { listDomainsOfType } from './store.ts';
 
-const longestMilliseconds = 5_000;
+/** How long a deployment waits for DNS. */
+const maxMilliseconds = 5_000;
 
 /**
  * Returns what is wrong in DNS with the custom domains of a service, one line per problem. The check delays a
@@ -30,7 +31,7 @@ export async function domainRemarks(
       : found;
   });
   const given = new AbortController();
-  const late = pause(longestMilliseconds, given.signal).then(() => null);
+  const late = pause(maxMilliseconds, given.signal).then(() => null);
   const found = await Promise.race([Promise.all(checks), late]);
   given.abort();
   if (found === null) return ['DNS did not answer in time, so the domain could not be checked.'];

@@ -26,7 +26,7 @@ export interface ServiceKind {
   source(row: SourceRow): ReleaseSource;
   /** Returns the members of an entry of the older history beside id, times, name and state. */
   oldHistory?(view: HistoryServiceView): object;
-  /** Returns the wish of a request to deploy and of its query. Fails with VALIDATION_FAILED. */
+  /** Returns the requested source of a deployment, from a request and its query. Fails with VALIDATION_FAILED. */
   choice(request: unknown, query?: Readonly<Record<string, unknown>>): DeploySource;
   /** Returns the members of a release that only this kind has, if any. */
   release?(row: SourceRow): Partial<ReleaseConfig>;
