@@ -163,7 +163,15 @@ function rowOfNode(environmentId: string, node: ServiceNode): ServiceRow {
   const worst = problems[0];
   const isWarning = worst?.severity === 'WARNING';
   return {
-    ...{ id, environmentId, name, type, state, instances, wanted, deployedAt, isWarning },
+    id,
+    environmentId,
+    name,
+    type,
+    state,
+    instances,
+    wanted,
+    deployedAt,
+    isWarning,
     kind: typeNames[type],
     running: running ?? null,
     isOutOfDate: node.isOutOfDate && (worst === undefined || isWarning),

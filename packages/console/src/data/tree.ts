@@ -101,7 +101,12 @@ function serviceNodeOf(record: Overview[number]['services'][number]): ServiceNod
     isUnderWay(state) && severity === 'ERROR' && since === at;
   const problems = record.problems.filter((problem) => !isFormer(problem));
   return {
-    ...{ id, name, state, running_status, conditions: problems, problems },
+    id,
+    name,
+    state,
+    running_status,
+    conditions: problems,
+    problems,
     type: record.service_type,
     isOutOfDate: record.deployment_status === 'OUT_OF_DATE',
     instances: record.running_instances,
