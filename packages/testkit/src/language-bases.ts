@@ -93,7 +93,7 @@ async function build(docker: EngineConnection, { recipe, target, image }: Base, 
   const query = { t: image, dockerfile: `${recipe}.Dockerfile`, networkmode: 'host', ...(target !== undefined && { target }) };
   const timeoutMilliseconds = 1_800_000;
   const { body } = await callEngine(docker, { method: 'POST', path: '/build', query, archive, signal, timeoutMilliseconds });
-  if (!(await isThere(docker, image))) throw new Error(`${image} was not made: ${String(JSON.stringify(body)).slice(-4_000)}`);
+  if (!(await isThere(docker, image))) throw new Error(`${image} was not made: ${JSON.stringify(body).slice(-4_000)}`);
 }
 
 async function isThere(docker: EngineConnection, image: string): Promise<boolean> {
