@@ -18,11 +18,11 @@ export class ClusterFaults {
   readonly #stop: AbortSignal;
   readonly #onNoted: () => void;
   #reading: Promise<void> = Promise.resolve();
-  /** What is looked at once the current reading has ended. */
+  /** The look that is read once the current reading has ended. */
   #next: ClusterSnapshot | null = null;
   #isReading = false;
 
-  /** @param watchers `onNoted` is called after a condition has changed. */
+  /** `onNoted` is called after a condition has changed. */
   constructor(parts: EngineParts, driver: string, watchers: { readonly stop: AbortSignal; readonly onNoted: () => void }) {
     this.#parts = parts;
     this.#driver = driver;

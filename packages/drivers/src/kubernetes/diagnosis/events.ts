@@ -1,4 +1,5 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { reportedAt } from '../instances/probe-events.ts';
 
 /** Milliseconds by which the clocks of a cluster may be behind the clock of this machine. */
 export const clockMilliseconds = 30_000;
@@ -25,11 +26,4 @@ export function eventsOfInstance(events: readonly Event[], { name, pods, began }
     // An event of a pod holds as long as the pod exists, because nodes do not repeat all of their events.
     return kind === 'Pod' && uid !== undefined ? present.has(uid) : reportedAt(event) >= began - clockMilliseconds;
   });
-}
-
-/** Returns the latest time of an event in milliseconds since 1970, or Infinity if the event has no time. Pure. */
-export function reportedAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
-  const times = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];
-  const known = times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time));
-  return known.length === 0 ? Infinity : Math.max(...known);
 }

@@ -10,7 +10,7 @@ import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { eventsOfInstance } from './events.ts';
 import { explain } from './failures.ts';
 import { faultOf, rejection, silenceKind, type InstanceFacts } from './judge.ts';
-import { failedReadiness, probeAttempts } from './probe-events.ts';
+import { failedReadiness, probeAttempts } from '../instances/probe-events.ts';
 
 /** How long events of controllers count that have not created a pod. They repeat their attempts. */
 const refusalMilliseconds = 120_000;

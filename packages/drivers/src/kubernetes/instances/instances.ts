@@ -187,9 +187,9 @@ function evictionOf(pod: Pod): { readonly at: string | undefined; readonly words
 }
 
 /**
- * Returns the number of restarts and the current pause. The restart after the latest exit counts before it has happened,
- * so that the number equals that of exits. The first restart is immediate. Then the kubelet waits ten seconds and twice
- * as long each time, at most five minutes. Its message states the pause once it waits.
+ * Returns the number of restarts and the current pause. The restart after the latest exit counts before it has
+ * happened, so that the number equals that of exits. The first restart is immediate. Then the kubelet waits ten
+ * seconds and twice as long each time, at most five minutes. Its message states the pause once it waits.
  */
 function restartsOf(status: ContainerStatus | undefined): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
   const { restartCount = 0, state } = status ?? {};
@@ -230,8 +230,8 @@ function toExit(ended: ContainerStateTerminated | undefined, pod: Pod | undefine
 }
 
 /**
- * Returns whether the kubelet lost a container, as after a reboot of its node. It then invents the exit code and does not
- * know when the process ended.
+ * Returns whether the kubelet lost a container, as after a reboot of its node. It then invents the exit code and does
+ * not know when the process ended.
  */
 function isLost({ reason }: ContainerStateTerminated): boolean {
   return reason === 'ContainerStatusUnknown';

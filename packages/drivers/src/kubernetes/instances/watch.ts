@@ -3,7 +3,7 @@ import type { InstanceEvent } from '../../driver.ts';
 import { follow, list, type Change } from '../client/follow.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
-import { failedLiveness, probeAttempts } from '../diagnosis/probe-events.ts';
+import { failedLiveness, probeAttempts } from './probe-events.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { conditionOf, idOf, lastEnd, mainStatus } from './instances.ts';
 
@@ -13,7 +13,7 @@ export interface ReportedState {
   readonly isRunning: boolean;
   /** When the process last ended; null: never. */
   readonly endedAt: string | null;
-  /** Everything else that matters: whether the pod is ready, why its process waits, whether the pod is being deleted. */
+  /** Whether the pod is ready, why its process waits, whether the pod is being deleted, and so on. */
   readonly rest: string;
 }
 

@@ -9,7 +9,10 @@ import { terminationGrace } from '../../workload/workload.ts';
 // Includes time for a pull, as in a deployment.
 const startSeconds = 1_800;
 
-/** Restarts exited instances, unless their cluster does, and starts missing ones. Removes the instances of a service that should not run. */
+/**
+ * Restarts exited instances, unless their cluster does, and starts missing ones. Removes the instances of a service
+ * that should not run.
+ */
 export async function keepInstances(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
   const instances = seen.byService.get(runtime.service_id) ?? [];

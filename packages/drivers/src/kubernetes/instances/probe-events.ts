@@ -1,5 +1,4 @@
 import type { Event } from 'kubernetes-types/core/v1.js';
-import { reportedAt } from './events.ts';
 
 /** Number of attempts that the evidence of a failed probe has. */
 const keptAttempts = 10;
@@ -22,4 +21,11 @@ export function probeAttempts(events: readonly Event[], which: RegExp, since = 0
       const message = (event.message ?? '').trim();
       return Number.isFinite(at) ? `${new Date(at).toISOString()}: ${message}` : message;
     });
+}
+
+/** Returns the latest time of an event in milliseconds since 1970, or Infinity if the event has no time. Pure. */
+export function reportedAt({ series, lastTimestamp, eventTime, metadata }: Event): number {
+  const times = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];
+  const known = times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time));
+  return known.length === 0 ? Infinity : Math.max(...known);
 }
