@@ -22,7 +22,7 @@ export class ClusterFaults {
   #next: ClusterSnapshot | null = null;
   #isReading = false;
 
-  /** @param watchers `onNoted` is called after a condition has changed. */
+  /** `onNoted` is called after a condition has changed. */
   constructor(parts: EngineParts, driver: string, watchers: { readonly stop: AbortSignal; readonly onNoted: () => void }) {
     this.#parts = parts;
     this.#driver = driver;
