@@ -42,7 +42,7 @@ export function Frame(): ReactNode {
       <a className="skip" href="#content">
         To the content
       </a>
-      <Rail location={location} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
+      <Rail page={location} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
       <div className="min-w-0">
         <header className="top">
           <Crumbs location={location} projectName={project?.name ?? ''} />

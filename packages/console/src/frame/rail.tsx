@@ -13,14 +13,14 @@ import { PersonMenu } from './person-menu.tsx';
 import type { PageLocation } from './page-location.ts';
 
 interface RailProps {
-  readonly location: PageLocation;
+  readonly page: PageLocation;
   readonly tree: Tree;
   readonly organizations: CallAnswer<'listOrganization'>['results'];
   readonly onFind: () => void;
 }
 
 /** The navigation on the left: the organization, and its projects and environments with their states. */
-export function Rail({ location, tree, organizations, onFind }: RailProps): ReactNode {
+export function Rail({ page, tree, organizations, onFind }: RailProps): ReactNode {
   return (
     <nav className="rail" aria-label="Main">
       <Menu
@@ -28,10 +28,10 @@ export function Rail({ location, tree, organizations, onFind }: RailProps): Reac
         button={
           <>
             <span className="tile" aria-hidden="true">
-              {location.organizationName.slice(0, 1).toUpperCase()}
+              {page.organizationName.slice(0, 1).toUpperCase()}
             </span>
             <span className="sr-only">Organization </span>
-            <Cut text={location.organizationName} />
+            <Cut text={page.organizationName} />
             <span className="ml-auto text-muted">
               <Icon name="down" size={14} />
             </span>
@@ -43,7 +43,7 @@ export function Rail({ location, tree, organizations, onFind }: RailProps): Reac
             key={id}
             to="/organization/$organizationId"
             params={{ organizationId: id }}
-            aria-current={id === location.organizationId ? 'page' : undefined}
+            aria-current={id === page.organizationId ? 'page' : undefined}
           >
             <Cut text={name} />
           </Link>
@@ -55,12 +55,12 @@ export function Rail({ location, tree, organizations, onFind }: RailProps): Reac
         <kbd className="ml-auto">{findKey}</kbd>
       </button>
       <div className="nav">
-        <Link to="/" aria-current={location.isOverview ? 'page' : undefined}>
+        <Link to="/" aria-current={page.isOverview ? 'page' : undefined}>
           <Icon name="home" />
           Overview
         </Link>
-        {location.organizationId !== null && (
-          <Link to="/organization/$organizationId/members" params={{ organizationId: location.organizationId }}>
+        {page.organizationId !== null && (
+          <Link to="/organization/$organizationId/members" params={{ organizationId: page.organizationId }}>
             <Icon name="people" />
             Organization
           </Link>
@@ -74,18 +74,14 @@ export function Rail({ location, tree, organizations, onFind }: RailProps): Reac
               <Cut text={project.name} />
             </Link>
             {project.environments.map((environment) => (
-              <EnvironmentLink
-                key={environment.id}
-                environment={environment}
-                isHere={environment.id === location.environmentId}
-              />
+              <EnvironmentLink key={environment.id} environment={environment} isHere={environment.id === page.environmentId} />
             ))}
           </Fragment>
         ))}
       </div>
       <div className="nav foot">
-        {location.organizationId !== null && (
-          <Link to="/organization/$organizationId/webhooks" params={{ organizationId: location.organizationId }}>
+        {page.organizationId !== null && (
+          <Link to="/organization/$organizationId/webhooks" params={{ organizationId: page.organizationId }}>
             <Icon name="mail" />
             Webhooks
           </Link>

@@ -19,7 +19,7 @@ test('the catalogue of this version is valid and has types for every vendor', as
   for (const vendor of Object.values(vendors)) {
     expect(vendor.regions.length).toBeGreaterThan(0);
     for (const { name } of vendor.regions) {
-      expect(vendor.instance_types.some(({ locations: locations }) => isOffered(vendor, locations, name))).toBe(true);
+      expect(vendor.instance_types.some(({ locations }) => isOffered(vendor, locations, name))).toBe(true);
     }
   }
 });

@@ -49,7 +49,7 @@ export function listInstanceTypes(
   const vendor = catalogue.vendors[word];
   if (location !== undefined) checkRegion(vendor, location);
   const types = vendor.instance_types
-    .filter(({ locations: locations }) => location === undefined || isOffered(vendor, locations, location))
+    .filter(({ locations }) => location === undefined || isOffered(vendor, locations, location))
     .map((type) => toInstanceType(catalogue, type));
   return { results: types.filter((type) => passes(type, filters)) };
 }
@@ -81,7 +81,7 @@ export function listDatabaseInstanceTypes(
   checkRegion(vendor, region);
   const database = vendor.managed_databases.find(({ name }) => name === databaseType.toUpperCase());
   if (database === undefined) throw notFound('managed database');
-  const offered = database.instance_types.filter(({ locations: locations }) => isOffered(vendor, locations, region));
+  const offered = database.instance_types.filter(({ locations }) => isOffered(vendor, locations, region));
   return { results: offered.map(({ name }) => ({ name })) };
 }
 

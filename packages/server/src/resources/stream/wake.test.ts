@@ -7,7 +7,7 @@ test('news ends a wait', async () => {
   const news = new Wake();
   const waiting = news.wait(forever);
   news.wake();
-  await waiting;
+  await expect(waiting).resolves.toBeUndefined();
 });
 
 test('news that arrived before the wait counts once', async () => {
