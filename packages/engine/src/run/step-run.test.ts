@@ -32,8 +32,11 @@ function begin(
     deployment: {},
     journal: {
       beginStep: () => Promise.resolve(void recorded.push('RUNNING')),
-      endStep: ({ status, begins = null }: { readonly status: string; readonly begins?: number | null }) =>
-        Promise.resolve(void recorded.push(...[status, ...(begins === null ? [] : [`begins ${begins}`])])),
+      endStep: ({ status, begins = null }: { readonly status: string; readonly begins?: number | null }) => {
+        recorded.push(status);
+        if (begins !== null) recorded.push(`begins ${begins}`);
+        return Promise.resolve();
+      },
     },
     log: { add: () => undefined, flush: () => Promise.resolve(), take: () => Promise.resolve('[]') },
     task: { serviceId: 's', name: 'Shop', outputs: new Map() },

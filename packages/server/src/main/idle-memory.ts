@@ -51,5 +51,5 @@ const memoryOfThis: MemoryOfProcess = {
     return utilization;
   },
   // Without --expose-gc, as in tests, nothing happens.
-  collect: () => void globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' }),
+  collect: () => globalThis.gc?.({ type: 'major', flavor: 'last-resort', execution: 'sync' }),
 };

@@ -54,7 +54,7 @@ test('streams that watch the same share one text, others get their own', async (
     'state;1;2;',
     'state;1;',
   ]);
-  expect(read.toSorted()).toEqual([1, 1, 2]);
+  expect(read.toSorted((one, other) => one - other)).toEqual([1, 1, 2]);
 });
 
 test('a stream that is behind gets its text, and the newest is still shared', async () => {
