@@ -123,8 +123,15 @@ export class InstanceEnds {
       instance.state === 'RUNNING' ? pause((linesMilliseconds * 2) / 3, whole.signal) : this.#watchers.stored(instance);
     await Promise.race([stored, pause(linesMilliseconds, AbortSignal.any([whole.signal, this.#stop]))]);
     whole.abort();
-    return (await this.#parts.database.many(store.linesUntil, [instance.id, at, shownLines])).map(({ message }) => message);
+    return (await this.#parts.database.many(store.linesUntil, [instance.id, endOfInstant(at), shownLines])).map(
+      ({ message }) => message,
+    );
   }
+}
+
+/** Returns the last millisecond that a time may stand for. Kubernetes states whole seconds. Pure. */
+function endOfInstant(at: string): string {
+  return /\.\d/.test(at) ? at : new Date(Date.parse(at) + 999).toISOString();
 }
 
 interface EndedInstance {
