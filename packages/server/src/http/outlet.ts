@@ -10,7 +10,7 @@ export interface Outlet {
   end(text: string): void;
 }
 
-/** Bytes that a client must read within its patience. Longer texts are written in parts, so that a slow one has time. */
+/** Bytes that a client must read within its patience. A longer text is written in parts, so a slow client has time. */
 const bytesAtOnce = 32_768;
 
 export interface OutletOptions {
