@@ -29,7 +29,7 @@ const batchOf = (serial: number, ...events: readonly EventRow[]): Batch => ({
 const all: Watch = { organizationId: 'organization', kinds: new Set(['STEP'] as const) };
 const shopOnly: Watch = { ...all, serviceIds: ['shop'] };
 
-/** Returns pages, and the numbers of the events that were read for them. */
+/** Returns pages, their texts, and the numbers of the events that were read for them. */
 function makePages(textOf: (row: EventRow) => string = ({ sequence }) => `${sequence};`) {
   const read: number[] = [];
   const pages = new SharedPages({
@@ -43,7 +43,7 @@ function makePages(textOf: (row: EventRow) => string = ({ sequence }) => `${sequ
   });
   const text = async (batch: Batch, watch: Watch): Promise<string | undefined> =>
     (await pages.text(batch, watch, keyOf(watch) ?? ''))?.toString();
-  return { read, text };
+  return { read, text, pages };
 }
 
 test('streams that watch the same share one text, others get their own', async () => {
@@ -76,6 +76,15 @@ test('of many streams that watch different things only the first share texts', a
   expect(await text(batch, watchOf(64))).toBeUndefined();
   expect(await text(batch, watchOf(0))).toBe('state;1;');
   expect(await text(batchOf(2, row(2, 'shop')), watchOf(64))).toBe('state;2;');
+});
+
+test('once there are no streams, nothing of the newest texts is kept', async () => {
+  const { read, text, pages } = makePages();
+  const batch = batchOf(1, row(1, 'shop'));
+  await text(batch, all);
+  pages.clear();
+  await text(batch, all);
+  expect(read).toEqual([1, 1]);
 });
 
 test('a row with many lines is left to the streams before all of its text is made', async () => {

@@ -46,6 +46,13 @@ export class SharedPages {
     return made;
   }
 
+  /** Drops the kept texts, for a time without streams. */
+  clear(): void {
+    this.#batch = undefined;
+    this.#texts = new Map();
+    this.#begun = 0;
+  }
+
   async #write({ from, to, events }: Batch, watch: Watch): Promise<Buffer | null> {
     const rows = events.filter((row) => isSubject(watch, row));
     if (rows.length === 0) return nothing;
