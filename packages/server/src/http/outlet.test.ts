@@ -54,7 +54,7 @@ test('a client that reads nothing gets the rest of the text and the farewell, an
   await vi.advanceTimersByTimeAsync(patienceMilliseconds);
   await written;
   expect(response.writes).toHaveLength(1);
-  expect(response.writes[0] + (response.ended ?? '')).toBe(`${text}${farewell}`);
+  expect([...response.writes, response.ended].join('')).toBe(`${text}${farewell}`);
   await outlet.write('more');
   expect(response.writes).toHaveLength(1);
   response.emit('close');
