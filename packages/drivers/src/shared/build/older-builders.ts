@@ -18,10 +18,10 @@ export function podmanSyntax(version: string): BuilderSyntax {
 }
 
 /**
- * Returns a Dockerfile that builds the same image with builders that lack newer instructions: Podman, and the version of
- * the syntax that Docker Engine 20.10 has built in. All lines keep their numbers. Only what the builder could not read
- * changes, because a translation is never quite the same: a here-document runs with `/bin/sh`, even if the base image
- * names another shell. Pure.
+ * Returns a Dockerfile that builds the same image with builders that lack newer instructions: Podman, and the version
+ * of the syntax that Docker Engine 20.10 has built in. All lines keep their numbers. Only what the builder could not
+ * read changes, because a translation is never quite the same: a here-document runs with `/bin/sh`, even if the base
+ * image names another shell. Pure.
  * - Stages after the target are left out: nothing can use them, but an older builder could not even read them.
  * - A here-document of a RUN becomes a string that its shell gets, as BuildKit gives it to the shell.
  * - `--link` is left out, which changes what the cache can reuse, and whether links in the target's path are followed.
