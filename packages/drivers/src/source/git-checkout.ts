@@ -377,7 +377,7 @@ interface Attempt {
 
 interface Fetched {
   readonly id: string;
-  /** Made by `awaitedLater`. */
+  /** Nobody need await it at once: see `awaitedLater`. */
   readonly commit: Promise<Commit>;
 }
 
