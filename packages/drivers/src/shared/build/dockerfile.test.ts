@@ -61,6 +61,12 @@ describe('reading a Dockerfile', () => {
     },
   );
 
+  test('a file of very many lines is read in one pass', () => {
+    const began = performance.now();
+    expect(parseDockerfile(`FROM scratch\n${'RUN <<A\n'.repeat(60_000)}`).instructions).toHaveLength(60_001);
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
   test('arguments of all stages and of lines with several', () => {
     const { argumentNames: names } = parseDockerfile('ARG V=1\nFROM a:$V\nARG B C="x y" D=\nFROM b\nARG _e2=\'1 F=2\'\n');
     expect([...names]).toEqual(['V', 'B', 'C', 'D', '_e2']);

@@ -116,6 +116,7 @@ function parseInstructions(text: string, escape: string): Instruction[] {
   const instructions: Instruction[] = [];
   const continues = new RegExp(`${escape === '\\' ? '\\\\' : '`'}[ \\t]*$`);
   let index = 0;
+  let hasEndlessDocument = false;
   while (index < lines.length) {
     const first = index;
     let joined = '';
@@ -133,7 +134,9 @@ function parseInstructions(text: string, escape: string): Instruction[] {
     if (joined.trim() === '') continue;
     const instruction = toInstruction(joined.trim(), firstLineOf(lines, first) + 1);
     const endings = heredocs(instruction);
-    const end = endings.length === 0 ? null : endOf(endings, lines, index);
+    // Builders refuse a file with such a document. The search for further ends would take a time that is quadratic.
+    const end = endings.length === 0 || hasEndlessDocument ? null : endOf(endings, lines, index);
+    hasEndlessDocument ||= endings.length > 0 && end === null;
     const document = end === null ? null : lines.slice(index, end).join('\n');
     index = end ?? index;
     instructions.push({ ...instruction, document, lastLine: index });
@@ -153,8 +156,9 @@ function endOf(documents: readonly HereDocument[], lines: readonly string[], fro
 }
 
 function firstLineOf(lines: readonly string[], from: number): number {
-  const offset = lines.slice(from).findIndex((line) => !/^\s*(#|$)/.test(line));
-  return from + Math.max(0, offset);
+  let index = from;
+  while (index < lines.length && /^\s*(#|$)/.test(lines[index]!)) index += 1;
+  return index === lines.length ? from : index;
 }
 
 function toInstruction(text: string, line: number): WrittenInstruction {

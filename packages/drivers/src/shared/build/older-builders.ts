@@ -37,8 +37,12 @@ export function forOlderBuilders(
     const { line, lastLine, flags } = instruction;
     const from = line - 1;
     const command = hasShell || syntax.hereDocuments ? null : runWithoutDocument(instruction);
-    if (command !== null) lines.splice(from, lastLine - from, command, ...Array<string>(lastLine - line).fill(''));
-    else if (!syntax.link && flags.some(isLink)) lines[from] = lines[from]!.replace(/\s--link(=\S*)?(?=\s)/, '');
+    if (command !== null) {
+      lines[from] = command;
+      lines.fill('', line, lastLine);
+    } else if (!syntax.link && flags.some(isLink)) {
+      lines[from] = lines[from]!.replace(/\s--link(=\S*)?(?=\s)/, '');
+    }
   }
   const target = targetStage === null ? undefined : findStage(dockerfile, targetStage);
   const next = target && dockerfile.stages[target.index + 1];
