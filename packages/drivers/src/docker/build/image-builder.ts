@@ -156,7 +156,8 @@ class Build {
       const next = await this.#attempt({ name: files.dockerfilePath, content: withoutSyntax(content) });
       if (!(next instanceof FailedAttempt)) return next;
       last = next;
-      if (next.error.code !== 'DOCKERFILE_INVALID') break;
+      // The latter are failures before the first instruction that have no known cause.
+      if (next.error.code !== 'DOCKERFILE_INVALID' && next.error.code !== 'ENGINE_FAILED') break;
     }
     // A Dockerfile that the engine cannot read by itself needs the image.
     throw last.error.code === 'DOCKERFILE_INVALID' ? first.error : last.error;
