@@ -233,6 +233,7 @@ async function untilSteady(wait: Wait, inspection: Inspection, signal: AbortSign
 async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly instance: Instance }): Promise<void> {
   const { seen, signal } = watch;
   let successes = 0;
+  const began = performance.now();
   for (let attempt = 1; ; attempt += 1) {
     const found = await probeOnce(wait.scope, probe, watch.instance, signal);
     signal.throwIfAborted();
@@ -240,20 +241,27 @@ async function untilProbed(wait: Wait, probe: Probe, watch: Watch & { readonly i
     if (successes >= probe.successThreshold) return;
     if (found !== null) note(seen, found);
     const period = Math.max(probe.periodSeconds, 1) * 1000;
-    await abortablePause(successes > 0 ? period : Math.min(period, pauseAfter(found ?? '', probe, attempt)), signal);
+    const pause =
+      found?.endsWith('connection refused') === true
+        ? closedPauseMilliseconds(performance.now() - began)
+        : pauseAfter(probe, attempt);
+    await abortablePause(successes > 0 ? period : Math.min(period, pause), signal);
   }
 }
 
-// Probing a closed port costs the instance nothing. A probe that connects may add a line to the instance's log, and a
-// command starts a process.
-function pauseAfter(found: string, probe: Probe, attempt: number): number {
-  if (found.endsWith('connection refused')) return closedPauseMilliseconds(attempt);
+// A probe that connects may add a line to the instance's log, and a command starts a process. Probing a closed port
+// costs the instance nothing: see `closedPauseMilliseconds`.
+function pauseAfter(probe: Probe, attempt: number): number {
   return backoffMilliseconds(attempt, probe.check.type === 'exec' ? 50 : 20, 1000);
 }
 
-/** Returns the pause after an attempt that met a closed port: 5 ms for half a second, then 15 and 50 ms. */
-function closedPauseMilliseconds(attempt: number): number {
-  return attempt < 100 ? 5 : attempt < 200 ? 15 : 50;
+/**
+ * Returns the milliseconds to pause after an attempt that met a closed port: 5 in the first half second of attempts, 15
+ * until two seconds, then 50. Attempts are not counted, because an attempt may run a command in the instance. Pure.
+ */
+export function closedPauseMilliseconds(elapsedMilliseconds: number): number {
+  if (elapsedMilliseconds < 500) return 5;
+  return elapsedMilliseconds < 2_000 ? 15 : 50;
 }
 
 function note(seen: Observed, found: string): void {
@@ -273,11 +281,12 @@ async function untilListening(
 ): Promise<void> {
   const { seen, signal } = watch;
   seen.closedPorts = new Set(watch.ports);
-  for (let attempt = 1; ; attempt += 1) {
+  const began = performance.now();
+  for (;;) {
     const open = await openPorts(wait.scope, inspection, watch.instance, { ports: [...seen.closedPorts], signal });
     for (const port of open) seen.closedPorts.delete(port);
     if (seen.closedPorts.size === 0) return;
-    await abortablePause(closedPauseMilliseconds(attempt), signal);
+    await abortablePause(closedPauseMilliseconds(performance.now() - began), signal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { awaitedLater } from './awaited-later.ts';
 import { shownUrl } from './repository-url.ts';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -97,7 +98,7 @@ export class GitCheckout {
       attempt.usesKept = true;
       // A checkout that is interrupted is repeated with a fetch of its own.
       await rm(join(this.#gitFolder, newestReference));
-      return { id: wanted, commit: this.#readAndKeep(kept, wanted) };
+      return { id: wanted, commit: awaitedLater(this.#readAndKeep(kept, wanted)) };
     }
     await this.#initAnew();
     if (kept !== null && !attempt.replacesKept && isFullId(wanted)) {
@@ -113,14 +114,13 @@ export class GitCheckout {
     // Mostly it is the newest commit of its branch, so the branch costs nothing and brings the tags.
     if (kept !== null && attempt.usesKept && branch !== undefined) {
       const isFetched = await this.#fetchTagged(wanted, `+refs/heads/${branch}:refs/davit/branch`);
-      if (isFetched) return { id: wanted, commit: this.#readAndKeep(kept, wanted) };
+      if (isFetched) return { id: wanted, commit: awaitedLater(this.#readAndKeep(kept, wanted)) };
     }
     // The tags need a round trip of their own, which is shorter than the fetch and runs at the same time.
-    const tags = listTags(this.#call);
-    tags.catch(() => undefined); // Awaited below; a failed fetch comes first, without an unhandled rejection.
+    const tags = awaitedLater(listTags(this.#call)); // A failed fetch comes first.
     const { commit, isShallow } = await this.#fetch(wanted, [], attempt.usesKept);
     if (kept !== null && isShallow) await this.#keep(kept, commit.id, attempt.replacesKept);
-    return { id: commit.id, commit: tags.then((known) => ({ ...commit, tag: known.get(commit.id) ?? '' })) };
+    return { id: commit.id, commit: awaitedLater(tags.then((known) => ({ ...commit, tag: known.get(commit.id) ?? '' }))) };
   }
 
   /** Returns a commit that `#fetchTagged` has fetched, after its objects are kept. */
@@ -141,7 +141,6 @@ export class GitCheckout {
   }
 
   async #writeFiles({ id, commit }: Fetched): Promise<Commit> {
-    commit.catch(() => undefined); // Awaited below.
     const { hasAttributes } = await this.#look(id);
     this.#must(await this.#followed('checkout', '--progress', '--force', '--detach', id));
     if (hasAttributes) await this.#fetchLargeFiles();
@@ -378,6 +377,7 @@ interface Attempt {
 
 interface Fetched {
   readonly id: string;
+  /** Nobody need await it at once: see `awaitedLater`. */
   readonly commit: Promise<Commit>;
 }
 

@@ -20,6 +20,20 @@ test('submodules with addresses for SSH are fetched over https, on the host of t
 
 test('other addresses stay as they are, as do those that could start a program', () => {
   expect(
-    replaced('../lib.git', 'https://x@h/lib', 'http://h/lib', '/folder', 'ext::sh -c x', '-oProxyCommand=x@h:y', 'h:lib'),
+    replaced(
+      '../lib.git',
+      'https://x@h/lib',
+      'http://h/lib',
+      '/folder',
+      'ext::sh -c x',
+      '-oProxyCommand=x@h:y',
+      '-x@h:y',
+      'git@-h:y',
+      'h:lib',
+    ),
   ).toEqual([]);
+});
+
+test('of very many hosts only the first hundred are replaced', () => {
+  expect(replaced(...Array.from({ length: 200 }, (_, at) => `git@h${at}.example.com:lib`))).toHaveLength(100);
 });

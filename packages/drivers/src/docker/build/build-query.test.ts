@@ -5,6 +5,7 @@ import { buildRequest, testOwner } from '../../shared/build/testing.ts';
 
 const docker = {
   engine: 'docker',
+  version: '20.10.24',
   canLimitMemory: true,
   canLimitCpu: true,
   isRootless: false,

@@ -5,6 +5,8 @@ import { call } from '../engine-api.ts';
 /** Properties of the engine and of its host that a builder needs. */
 export interface BuildTraits {
   readonly engine: 'docker' | 'podman';
+  /** Such as `4.3.1`. */
+  readonly version: string;
   readonly canLimitMemory: boolean;
   readonly canLimitCpu: boolean;
   readonly isRootless: boolean;
@@ -28,6 +30,7 @@ export async function askBuildTraits(docker: EngineConnection, signal: AbortSign
   const { MemoryLimit, CpuCfsQuota, SecurityOptions, Rootless, DockerRootDir } = info.body;
   return {
     engine: engineOf(version),
+    version: version.Version,
     canLimitMemory: MemoryLimit !== false,
     canLimitCpu: CpuCfsQuota !== false,
     isRootless: Rootless === true || SecurityOptions?.some((option) => option.includes('rootless')) === true,

@@ -23,7 +23,7 @@ import { pidsLimit } from '../container-spec.ts';
 import { takesConnections } from './listening.ts';
 import { checkedDockerfile, declaredArguments } from '../../shared/build/checked.ts';
 import { parseDockerfile, withoutSyntax, type Dockerfile } from '../../shared/build/dockerfile.ts';
-import { forOlderBuilders } from '../../shared/build/older-builders.ts';
+import { forOlderBuilders, oldestSyntax, podmanSyntax, type BuilderSyntax } from '../../shared/build/older-builders.ts';
 import { askBuildTraits, type BuildTraits } from './engine-traits.ts';
 import { needsSession, openSession, type BuildSession } from './build-session.ts';
 import { pullImage } from './image-pull.ts';
@@ -64,7 +64,7 @@ export function createImageBuilder({ docker, installation }: ImageBuilderInput):
       const mark = isDocker ? markFor(dockerfile) : null;
       const dataFolder = isLocal(docker) ? found.dataFolder : null;
       const unlimitedBecause = isDocker ? whyUnlimited(dataFolder) : null;
-      const own = isDocker ? null : ownDockerfile(files, dockerfile, request);
+      const own = isDocker ? null : ownDockerfile(files, dockerfile, request, podmanSyntax(found.version));
       const plan = planBuild({
         request,
         dockerfile,
@@ -107,8 +107,8 @@ interface BuildScope {
 }
 
 /** Returns the Dockerfile for Podman. Its name depends on its content, so that no file of the context has it. */
-function ownDockerfile(files: BuildContext, dockerfile: Dockerfile, request: BuildRequest): OwnDockerfile {
-  const older = forOlderBuilders(files.dockerfile, dockerfile, request.targetStage);
+function ownDockerfile(files: BuildContext, dockerfile: Dockerfile, request: BuildRequest, syntax: BuilderSyntax): OwnDockerfile {
+  const older = forOlderBuilders(files.dockerfile, dockerfile, { targetStage: request.targetStage, syntax });
   const content = labelledDockerfile(older, parseDockerfile(older), request);
   return { name: `.davit-${createHash('sha256').update(content).digest('hex')}`, content };
 }
@@ -148,12 +148,19 @@ class Build {
     // Each BuildKit has a version of Docker's own syntax built in, which is enough for most Dockerfiles.
     if (!first.isSyntaxImage || dockerfile.syntax?.isOfficial !== true) throw first.error;
     context.log(`${first.error.message} The build goes on with the version that is built into the engine.`);
-    const older = forOlderBuilders(files.dockerfile, dockerfile, this.#plan.query['target'] ?? null);
-    const builtIn = { name: files.dockerfilePath, content: withoutSyntax(older) };
-    const second = await this.#attempt(builtIn);
-    if (!(second instanceof FailedAttempt)) return second;
+    const targetStage = this.#plan.query['target'] ?? null;
+    const older = forOlderBuilders(files.dockerfile, dockerfile, { targetStage, syntax: oldestSyntax });
+    let last = first;
+    // Only an engine that cannot read the Dockerfile as it is written gets the translated one.
+    for (const content of new Set([files.dockerfile, older])) {
+      const next = await this.#attempt({ name: files.dockerfilePath, content: withoutSyntax(content) });
+      if (!(next instanceof FailedAttempt)) return next;
+      last = next;
+      // The latter are failures before the first instruction that have no known cause.
+      if (next.error.code !== 'DOCKERFILE_INVALID' && next.error.code !== 'ENGINE_FAILED') break;
+    }
     // A Dockerfile that the engine cannot read by itself needs the image.
-    throw second.error.code === 'DOCKERFILE_INVALID' ? first.error : second.error;
+    throw last.error.code === 'DOCKERFILE_INVALID' ? first.error : last.error;
   }
 
   async #attempt(own: OwnDockerfile | null): Promise<BuiltImage | FailedAttempt> {

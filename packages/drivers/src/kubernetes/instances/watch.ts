@@ -1,11 +1,16 @@
 import type { Event, Pod } from 'kubernetes-types/core/v1.js';
+import { pause } from '@davit/base';
 import type { InstanceEvent } from '../../driver.ts';
+import { ApiRefusal } from '../client/api.ts';
 import { follow, list, type Change } from '../client/follow.ts';
 import { pathOf, type Scope } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
 import { failedLiveness, probeAttempts } from '../events/probe-events.ts';
 import { label, labelSelector, withRunLabels } from '../names/labels.ts';
 import { conditionOf, idOf, lastEnd, mainStatus } from './instances.ts';
+
+/** Pause before the events are watched again that could not be watched. */
+const killsAgainMilliseconds = 1_000;
 
 /** The state of a pod's process when its last event was reported. */
 export interface ReportedState {
@@ -72,11 +77,15 @@ async function watchKills(
     const pod = podOf(object.involvedObject.uid ?? '');
     if (type !== 'DELETED' && pod !== undefined && isLivenessKill(object)) void report(pod);
   };
-  try {
-    const listed = { path: pathOf('Event'), query: { fieldSelector: 'involvedObject.kind=Pod,reason=Killing' } };
-    await follow<Event>(scope.api, listed, { onEvent: onEventOfPod }, signal);
-  } catch {
-    // See above. The next watch of the instances tries again.
+  const listed = { path: pathOf('Event'), query: { fieldSelector: 'involvedObject.kind=Pod,reason=Killing' } };
+  while (!signal.aborted) {
+    try {
+      await follow<Event>(scope.api, listed, { onEvent: onEventOfPod }, signal);
+    } catch (error) {
+      if (error instanceof ApiRefusal && error.status === 403) return;
+      // The watch of the instances may go on where that of their events failed, so this one is tried again by itself.
+      await pause(killsAgainMilliseconds, signal);
+    }
   }
 }
 

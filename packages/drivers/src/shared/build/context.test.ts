@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -34,6 +34,15 @@ async function names(rootPath = '/', dockerfilePath = 'Dockerfile'): Promise<str
   }
   return found;
 }
+
+test('a Dockerfile that is larger than 10 MB is not read', async () => {
+  write({ 'web/Dockerfile': '' });
+  truncateSync(join(folder, 'web/Dockerfile'), 10_000_001);
+  await expect(at('/', 'web/Dockerfile')).rejects.toMatchObject({
+    code: 'DOCKERFILE_INVALID',
+    message: 'web/Dockerfile is larger than 10 MB.',
+  });
+});
 
 describe('what is sent', () => {
   test('is all of the folder, in a fixed order, links as links', async () => {

@@ -42,7 +42,13 @@ function fileTime(committedAt: string | undefined): Date {
   return new Date(Math.min(Math.max(time, earliestTime.getTime()), latestTime.getTime()));
 }
 
-/** Finds the context. Fails with BUILD_ROOT_MISSING or DOCKERFILE_MISSING. */
+/** A Dockerfile is read into the memory of this process, so a large one must not get there. */
+const maxDockerfileBytes = 10_000_000;
+
+/**
+ * Finds the context. Fails with BUILD_ROOT_MISSING, DOCKERFILE_MISSING, or DOCKERFILE_INVALID if the file is larger
+ * than 10 MB.
+ */
 export async function openContext(request: BuildSource): Promise<BuildContext> {
   const checkout = await realpath(request.directory);
   const root = await findRoot(checkout, request.rootPath);
@@ -52,6 +58,9 @@ export async function openContext(request: BuildSource): Promise<BuildContext> {
     throw await dockerfileMissing({ checkout, root, written, leaves: path !== null && !isInside(root, path) });
   }
   const dockerfilePath = toPosix(relative(root, path));
+  if ((await stat(path)).size > maxDockerfileBytes) {
+    throw new DriverError({ cause: 'DOCKERFILE_INVALID', message: `${dockerfilePath} is larger than 10 MB.` });
+  }
   return {
     root,
     dockerfilePath,

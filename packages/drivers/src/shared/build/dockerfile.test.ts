@@ -37,6 +37,36 @@ describe('reading a Dockerfile', () => {
     expect(dockerfile.fault).toBeNull();
   });
 
+  test.each([
+    'RUN echo $((1<<N)) > /bits',
+    'RUN echo "<<EOF" \'<<EOF\' \\<<EOF a<<EOF',
+    'RUN ["sh", "-c", "cat <<EOF"]',
+    'RUN cat <<<EOF',
+    'RUN cat <<EOF',
+  ])('%j has no here-document, so the next line is an instruction', (line) => {
+    const { instructions } = parseDockerfile(`FROM scratch\n${line}\nCMD a\n`);
+    expect(instructions.map(({ keyword, document, lastLine }) => [keyword, document, lastLine])).toEqual([
+      ['FROM', null, 1],
+      ['RUN', null, 2],
+      ['CMD', null, 3],
+    ]);
+  });
+
+  test.each(['RUN sh <<END-1.x', 'RUN 3<<"END-1.x" cat <&3', 'ONBUILD RUN <<-END-1.x', 'ADD <<\\END-1.x /x'])(
+    '%s has one',
+    (line) => {
+      const { instructions, fault } = parseDockerfile(`FROM scratch\n${line}\r\nfrob\r\nEND-1.x\r\nCMD a\n`);
+      expect(instructions.map(({ document }) => document)).toEqual([null, 'frob\nEND-1.x', null]);
+      expect(fault).toBeNull();
+    },
+  );
+
+  test('a file of very many lines is read in one pass', () => {
+    const began = performance.now();
+    expect(parseDockerfile(`FROM scratch\n${'RUN <<A\n'.repeat(60_000)}`).instructions).toHaveLength(60_001);
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
   test('arguments of all stages and of lines with several', () => {
     const { argumentNames: names } = parseDockerfile('ARG V=1\nFROM a:$V\nARG B C="x y" D=\nFROM b\nARG _e2=\'1 F=2\'\n');
     expect([...names]).toEqual(['V', 'B', 'C', 'D', '_e2']);
@@ -71,6 +101,7 @@ describe('faults', () => {
     ['FROM scratch\nENV A\n', 2, 'ENV A has no value'],
     ['FROM scratch\nLABEL a=1 b\n', 2, 'LABEL takes name=value, not b'],
     ['FROM scratch\nEXPOSE 80 web\n', 2, 'EXPOSE takes ports, not web'],
+    ['FROM scratch\nRUN <<A\nset -e\n', 2, 'its here-document has no last line A'],
   ])('of %j: line %i, %s', (text, line, message) => {
     expect(parseDockerfile(text).fault).toEqual({ line, message });
   });

@@ -28,7 +28,7 @@ export interface Instruction {
   readonly flags: readonly string[];
   /** The text after the flags, with continued lines joined. */
   readonly rest: string;
-  /** Its here-documents with their last lines, as written; null if it has none. */
+  /** Its here-documents with their last lines, as written; null if it has none, or one of them has no last line. */
   readonly document: string | null;
   /** Number of its last line, from 1. */
   readonly lastLine: number;
@@ -116,6 +116,7 @@ function parseInstructions(text: string, escape: string): Instruction[] {
   const instructions: Instruction[] = [];
   const continues = new RegExp(`${escape === '\\' ? '\\\\' : '`'}[ \\t]*$`);
   let index = 0;
+  let hasEndlessDocument = false;
   while (index < lines.length) {
     const first = index;
     let joined = '';
@@ -133,20 +134,31 @@ function parseInstructions(text: string, escape: string): Instruction[] {
     if (joined.trim() === '') continue;
     const instruction = toInstruction(joined.trim(), firstLineOf(lines, first) + 1);
     const endings = heredocs(instruction);
-    const begin = index;
-    for (const { word, stripsTabs } of endings) {
-      while (index < lines.length && (stripsTabs ? lines[index]!.replace(/^\t+/, '') : lines[index]) !== word) index += 1;
-      index += 1;
-    }
-    const document = endings.length === 0 ? null : lines.slice(begin, index).join('\n');
-    instructions.push({ ...instruction, document, lastLine: Math.min(index, lines.length) });
+    // Builders refuse a file with such a document. The search for further ends would take a time that is quadratic.
+    const end = endings.length === 0 || hasEndlessDocument ? null : endOf(endings, lines, index);
+    hasEndlessDocument ||= endings.length > 0 && end === null;
+    const document = end === null ? null : lines.slice(index, end).join('\n');
+    index = end ?? index;
+    instructions.push({ ...instruction, document, lastLine: index });
   }
   return instructions;
 }
 
+/** Returns the index after the last line of here-documents that begin at an index; null if one of them has no end. */
+function endOf(documents: readonly HereDocument[], lines: readonly string[], from: number): number | null {
+  let index = from;
+  for (const { word, stripsTabs } of documents) {
+    while (index < lines.length && (stripsTabs ? lines[index]!.replace(/^\t+/, '') : lines[index]) !== word) index += 1;
+    if (index === lines.length) return null;
+    index += 1;
+  }
+  return index;
+}
+
 function firstLineOf(lines: readonly string[], from: number): number {
-  const offset = lines.slice(from).findIndex((line) => !/^\s*(#|$)/.test(line));
-  return from + Math.max(0, offset);
+  let index = from;
+  while (index < lines.length && /^\s*(#|$)/.test(lines[index]!)) index += 1;
+  return index === lines.length ? from : index;
 }
 
 function toInstruction(text: string, line: number): WrittenInstruction {
@@ -164,10 +176,23 @@ function toInstruction(text: string, line: number): WrittenInstruction {
   return { line, keyword: keyword.toUpperCase(), flags, rest: rest.trim() };
 }
 
-function heredocs({ keyword, rest }: WrittenInstruction): { word: string; stripsTabs: boolean }[] {
-  if (!['RUN', 'COPY', 'ADD'].includes(keyword)) return [];
-  const matches = rest.matchAll(/(?:^|[^<])<<(-?)(["']?)([A-Za-z_][\w.]*)\2(?![\w<])/g);
-  return [...matches].map(([, dash, , word]) => ({ word: word!, stripsTabs: dash === '-' }));
+interface HereDocument {
+  readonly word: string;
+  readonly stripsTabs: boolean;
+}
+
+/**
+ * Returns the here-documents of an instruction. BuildKit and Buildah take only whole words outside of quotes for them,
+ * so that `$((1<<N))` is none.
+ */
+function heredocs({ keyword, rest }: Pick<Instruction, 'keyword' | 'rest'>): HereDocument[] {
+  const text = keyword === 'ONBUILD' ? rest : `${keyword} ${rest}`;
+  if (!/^(RUN|COPY|ADD)\s/i.test(text)) return [];
+  return words(text).flatMap((written) => {
+    const [, dash, , quoted, plain] = /^\d*<<(-?)(?:(["'])([^\s"'<]+)\2|\\?([^\s"'\\<>|&;()]+))$/.exec(written) ?? [];
+    const word = quoted ?? plain;
+    return word === undefined ? [] : [{ word, stripsTabs: dash === '-' }];
+  });
 }
 
 function stagesOf(instructions: readonly Instruction[]): Stage[] {
@@ -184,7 +209,12 @@ function faultOf(instructions: readonly Instruction[]): DockerfileFault | null {
   if (!first) return { line: 1, message: 'it has no FROM instruction' };
   for (const instruction of instructions) {
     const message = faultIn(instruction);
-    if (message !== null) return { line: instruction.line, message };
+    if (message === null) continue;
+    // The lines of a here-document without an end are read as instructions.
+    const open = instructions.find((one) => one.line < instruction.line && one.document === null && heredocs(one).length > 0);
+    if (open === undefined) return { line: instruction.line, message };
+    const ends = heredocs(open).map(({ word }) => word);
+    return { line: open.line, message: `its here-document has no last line ${ends.join(' and ')}` };
   }
   if (first.keyword !== 'FROM') return { line: first.line, message: `${first.keyword} comes before the first FROM` };
   return null;
