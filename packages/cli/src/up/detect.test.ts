@@ -26,6 +26,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Node with a script of the installation': {
     'package.json': '{"main": "app.js", "scripts": {"prepare": "husky"}}',
     'package-lock.json': '{}',
+    'app.js': '',
   },
   'Node with a start script for a shell, and Yarn 4': {
     'package.json': '{"scripts": {"start": "A=1 node server.js && true", "build": "tsc"}, "packageManager": "yarn@4.9.0"}',
@@ -179,6 +180,52 @@ test('Symfony keeps the .env without which it does not start; secrets are in oth
   const found = await detect(folder(files));
   if (found === null) throw new Error('Symfony was not recognized');
   expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
+});
+
+const fileOf = async (files: Readonly<Record<string, string>>): Promise<string> => {
+  const found = await detect(folder(files));
+  return found === null ? '' : dockerfileFor(found);
+};
+
+test('what npm wrote into package.json is no program: the folder is of its other language', async () => {
+  const written = { 'package.json': '{"main": "index.js", "scripts": {"build": "vite build"}}' };
+  expect(await detect(folder({ ...written, 'go.mod': 'module a\n', 'main.go': 'package main\n' }))).toMatchObject({
+    language: 'Go',
+  });
+  // A build makes the file of a program in TypeScript.
+  expect(await detect(folder(written))).toMatchObject({ language: 'Node', facts: { start: 'node index.js' } });
+  expect(await detect(folder({ 'package.json': '{"main": "index.js"}' }))).toBeNull();
+});
+
+test.each([
+  ['settings of npm', { '.npmrc': '' }, '', 'COPY package.json package-lock.json .npmrc ./\nRUN npm ci'],
+  ['workspaces', {}, ', "workspaces": ["packages/*"]', 'COPY --chown=node . .\nRUN npm ci'],
+  ['a package in a folder', {}, ', "dependencies": {"a": "file:./a"}', 'COPY --chown=node . .\nRUN npm ci'],
+])('Node.js with %s has what its installation reads', async (_name, more, json, lines) => {
+  const content = `{"scripts": {"start": "node server.js"}${json}}`;
+  expect(await fileOf({ 'package.json': content, 'package-lock.json': '', 'server.js': '', ...more })).toContain(lines);
+});
+
+test('Python has what its requirements name, and a version that they allow', async () => {
+  const alone = 'COPY requirements.txt ./\n';
+  expect(await fileOf({ 'requirements.txt': 'flask==3.1\n-i https://pypi.example.org/simple\n', 'main.py': '' })).toContain(
+    alone,
+  );
+  for (const line of ['-r base.txt', '-e .', '--constraint versions.txt', './lib', 'lib @ file:lib'])
+    expect(await fileOf({ 'requirements.txt': `flask\n${line}\n`, 'main.py': '' })).not.toContain(alone);
+  const poetry = '[tool.poetry.dependencies]\npython = ">=3.10,<3.12"\n';
+  expect(await fileOf({ 'pyproject.toml': poetry, 'poetry.lock': '', 'main.py': '' })).toContain('/python:3.10-slim');
+  const pipfile = '[requires]\npython_version = "3.11"\n';
+  expect(await fileOf({ Pipfile: pipfile, 'Pipfile.lock': '', 'main.py': '' })).toContain('/python:3.11-slim');
+});
+
+test('PHP in the folder itself does not serve its Dockerfile', async () => {
+  const ignored = async (page: string): Promise<string> => {
+    const found = await detect(folder({ [page]: '' }));
+    return found === null ? '' : dockerignoreFor(found);
+  };
+  expect(await ignored('index.php')).toContain('\nDockerfile\n');
+  expect(await ignored('public/index.php')).not.toContain('Dockerfile');
 });
 
 test('a word of the start command keeps its commas', async () => {

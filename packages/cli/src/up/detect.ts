@@ -89,7 +89,8 @@ export async function detect(folder: Folder): Promise<Detected | null> {
 
 const nodeProgram: Finder = async (folder, names) => {
   const found = await findNode(folder, names);
-  return found === null || found.facts['output'] !== undefined ? null : found;
+  const { output, isMade } = found?.facts ?? {};
+  return output === undefined && isMade === undefined ? found : null;
 };
 
 const python: Finder = async (folder, names) => {
@@ -97,9 +98,12 @@ const python: Finder = async (folder, names) => {
     names.includes(name),
   );
   if (because === undefined) return null;
-  const project = (await folder.read('pyproject.toml')) ?? '';
-  const version = (await folder.read('.python-version')) ?? /requires-python\s*=\s*"[^\d]*(\d+\.\d+)/.exec(project)?.[1] ?? null;
-  const { install, files } = pythonInstall(names);
+  // Poetry and Pipenv refuse a version that their files do not name.
+  const project = `${(await folder.read('pyproject.toml')) ?? ''}\n${(await folder.read('Pipfile')) ?? ''}`;
+  const stated = /^\s*(?:requires-python|python|python_version|python_full_version)\s*=\s*"[^\d"]*(\d+\.\d+)/m.exec(project);
+  const version = (await folder.read('.python-version')) ?? stated?.[1] ?? null;
+  const requirements = (await folder.read('requirements.txt')) ?? '';
+  const { install, files } = pythonInstall(names, requirements);
   const start = await pythonStart(folder, names);
   return start === null
     ? null
@@ -107,9 +111,15 @@ const python: Finder = async (folder, names) => {
 };
 
 /** Returns the command that installs the packages, with the lock file if there is one, and the files that it reads. */
-function pythonInstall(names: readonly string[]): { readonly install: string; readonly files: string } {
+function pythonInstall(names: readonly string[], requirements: string): { readonly install: string; readonly files: string } {
   const pip = 'pip install --no-cache-dir';
-  if (names.includes('requirements.txt')) return { install: `${pip} -r requirements.txt`, files: 'requirements.txt' };
+  if (names.includes('requirements.txt')) {
+    // The file may name others, and packages in folders of the project.
+    const isAlone = !/^\s*(?:-[rce]|--(?:requirement|constraint|editable|find-links)|\.|file:)|@\s*(?:file:|\.)/m.test(
+      requirements,
+    );
+    return { install: `${pip} -r requirements.txt`, files: isAlone ? 'requirements.txt' : '' };
+  }
   if (names.includes('uv.lock')) {
     const sync = 'UV_PROJECT_ENVIRONMENT=/usr/local uv sync --frozen --no-dev --no-install-project --inexact --no-cache';
     return { install: `${pip} uv && ${sync}`, files: 'pyproject.toml uv.lock' };
