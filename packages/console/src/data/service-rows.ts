@@ -89,9 +89,22 @@ export function useServicesByStage(environmentId: string): ServicesByStage {
       return known.size === 0 ? undefined : [{ id: 'all', name: null, rows: [...known.values()] }];
     }
     if (services.data === undefined && servicesOf(details.data).length === 0) return undefined;
-    return stagesOf(details.data, known, services.data, links);
+    return whenKnown(stagesOf(details.data, known, services.data, links), details.data, services.data);
   }, [environmentId, node, details.data, services.data, links]);
   return { stages, error };
+}
+
+/**
+ * Returns the stages; undefined if there are no rows although states or records have services: the other ones are from
+ * before the first service was created, and are about to be read again.
+ */
+export function whenKnown(
+  stages: readonly StageRows[],
+  details: EnvironmentDetails,
+  services: readonly Service[] = [],
+): readonly StageRows[] | undefined {
+  const isEmpty = servicesOf(details).length === 0 && services.length === 0;
+  return stages.length === 0 && !isEmpty ? undefined : stages;
 }
 
 type Links = CallAnswer<'listEnvironmentServicesLinks'>['results'];
