@@ -42,6 +42,13 @@ test('a file of the operator takes its place', async () => {
   }
 });
 
+test('a file of the operator that has a former name of a field is read as before', () => {
+  const file = changed(({ vendors }) => (vendors.VENDORA.instance_types[0].locations = ['fr-par-1']));
+  const former = file.replaceAll('"locations"', '"places"');
+  expect(former).not.toBe(file);
+  expect(parseCatalogue(former, 'a file')).toEqual(JSON.parse(file));
+});
+
 test('what is wrong is told with its place', () => {
   const faults: readonly (readonly [string, string])[] = [
     ['{', 'is not JSON'],

@@ -10,6 +10,8 @@ export interface DocumentKind<Content> {
   readonly variable: string;
   readonly ownFile: URL;
   readonly schema: Readonly<Record<string, unknown>>;
+  /** The names of fields by their former names, which files of operators may still have. */
+  readonly formerNames?: ReadonlyMap<string, string>;
   /** Returns the faults that a schema cannot express. */
   readonly contradictions: (content: Content) => readonly ErrorDetail[];
 }
@@ -33,7 +35,7 @@ export async function readDocument<Content>(kind: DocumentKind<Content>, file: s
 export function parseDocument<Content>(kind: DocumentKind<Content>, text: string, name: string): Content {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, (_key, part: unknown) => withNewNames(part, kind.formerNames));
   } catch (error) {
     throw invalid(kind, name, [{ path: '', message: `is not JSON: ${messageOf(error)}` }]);
   }
@@ -43,6 +45,11 @@ export function parseDocument<Content>(kind: DocumentKind<Content>, text: string
   const faults = kind.contradictions(value);
   if (faults.length > 0) throw invalid(kind, name, faults);
   return value;
+}
+
+function withNewNames(value: unknown, names: DocumentKind<unknown>['formerNames']): unknown {
+  if (names === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [names.get(name) ?? name, part]));
 }
 
 function toDetail(error: { instancePath: string; message?: string; params: Record<string, unknown> }): ErrorDetail {
