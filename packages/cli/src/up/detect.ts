@@ -3,6 +3,7 @@ import path from 'node:path';
 import { go, rust } from './compiled.ts';
 import type { Detected, Finder, Folder, Language } from './detected.ts';
 import { runGit } from './git.ts';
+import { isIgnored } from './ignore.ts';
 import { java } from './java.ts';
 import { findNode } from './node.ts';
 import { php, ruby } from './scripted.ts';
@@ -65,6 +66,7 @@ function isLeftOut(folder: string): boolean {
 
 /** Returns the files without those that .gitignore names, which are not sent. Outside of a repository these are all. */
 async function sent(root: string, names: readonly string[]): Promise<readonly string[]> {
+  if (await isIgnored(root)) return names;
   const words = ['check-ignore', '--no-index', '-z', '--stdin'];
   const { code, out } = await runGit(words, { folder: root, stdin: names.join('\0') });
   if (code !== 0) return names;
