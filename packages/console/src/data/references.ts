@@ -14,6 +14,8 @@ type Query = CallInput<'listVariables'>['query'];
 export const referencesIn = (environmentId: string, services: readonly Service[]) =>
   queryOptions({
     queryKey: ['references', environmentId, services.map(({ id }) => id)],
+    // Two hundred reads each time that somebody comes back to the tab would be too much for what seldom changes.
+    staleTime: 60_000,
     // A service that is added or removed leaves the other arrows where they are; those of another environment go.
     placeholderData: (before: Reference[] | undefined, query: { readonly queryKey: QueryKey } | undefined) =>
       query?.queryKey[1] === environmentId ? before : undefined,
