@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { detect, exposedPort, findPort, openFolder, type Folder } from './detect.ts';
+import { detect, exposedPort, findPort, isPages, openFolder, type Folder } from './detect.ts';
 import { dockerfileFor, dockerignoreFor } from './dockerfile.ts';
 
 /** A folder with these files. */
@@ -217,6 +217,16 @@ test('Python has what its requirements name, and a version that they allow', asy
   expect(await fileOf({ 'pyproject.toml': poetry, 'poetry.lock': '', 'main.py': '' })).toContain('/python:3.10-slim');
   const pipfile = '[requires]\npython_version = "3.11"\n';
   expect(await fileOf({ Pipfile: pipfile, 'Pipfile.lock': '', 'main.py': '' })).toContain('/python:3.11-slim');
+});
+
+test('pages have the port of their web server, which PORT does not change; programs take another', async () => {
+  const pagesIn = async (files: Readonly<Record<string, string>>) => {
+    const found = await detect(folder(files));
+    return found === null ? null : [isPages(found), found.port];
+  };
+  expect(await pagesIn({ 'index.html': '' })).toEqual([true, 8080]);
+  expect(await pagesIn({ 'package.json': '{"scripts": {"build": "vite build"}}' })).toEqual([true, 8080]);
+  expect(await pagesIn({ 'index.php': '' })).toEqual([false, 8080]);
 });
 
 test('PHP in the folder itself does not serve its Dockerfile', async () => {

@@ -81,18 +81,22 @@ export async function detect(folder: Folder): Promise<Detected | null> {
   for (const find of [nodeProgram, python, go, rust, java, php, ruby, findNode, pages]) {
     const found = await find(folder, names);
     if (found === null) continue;
-    // The web server of these listens on its own port.
-    const isServed = found.language === 'static files' || found.language === 'PHP' || found.facts['output'] !== undefined;
+    // Their sources say nothing of the port: a web server has it.
+    const isServed = found.language === 'PHP' || isPages(found);
     const stated = isServed ? null : await findPort(folder, names, found.facts['at']);
     return { ...found, port: stated?.port ?? (isServed ? 8080 : usualPorts[found.language]), portFrom: stated?.from ?? null };
   }
   return null;
 }
 
+/** Returns whether a folder has only pages, also built ones: their web server listens on its own port, whatever PORT is. */
+export function isPages({ language, facts }: Pick<Detected, 'language' | 'facts'>): boolean {
+  return language === 'static files' || facts['output'] !== undefined;
+}
+
 const nodeProgram: Finder = async (folder, names) => {
   const found = await findNode(folder, names);
-  const { output, isMade } = found?.facts ?? {};
-  return output === undefined && isMade === undefined ? found : null;
+  return found === null || isPages(found) || found.facts['isMade'] !== undefined ? null : found;
 };
 
 const python: Finder = async (folder, names) => {
