@@ -1,5 +1,5 @@
 import type { CallAnswer } from '@davit/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient, type QueryState } from '@tanstack/react-query';
 import { use, useMemo } from 'react';
 import {
   isUnderWay,
@@ -69,8 +69,13 @@ export function useDetails(environmentId: string): {
   const options = detailsOf(environmentId);
   const { data, error, isFetching } = useQuery(options);
   const isKnown = useEnvironmentNode(environmentId) !== undefined;
-  const isOld = isFetching && isKnown && queries.getQueryState(options.queryKey)?.dataUpdateCount === 1;
+  const isOld = isFetching && isKnown && isFirstAndOld(queries.getQueryState(options.queryKey));
   return { data: isOld ? undefined : data, error: data === undefined ? error : null };
+}
+
+/** Returns whether the first answer was called old, rather than read again as somebody has come back to the page. */
+export function isFirstAndOld(state: Pick<QueryState, 'dataUpdateCount' | 'isInvalidated'> | undefined): boolean {
+  return state?.dataUpdateCount === 1 && state.isInvalidated;
 }
 
 /**
