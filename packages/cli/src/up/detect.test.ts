@@ -206,6 +206,14 @@ test.each([
   expect(await fileOf({ 'package.json': content, 'package-lock.json': '', 'server.js': '', ...more })).toContain(lines);
 });
 
+test.each([
+  ['24', 'RUN corepack enable && pnpm install'],
+  ['25', 'RUN npm install --global corepack && corepack enable && pnpm install'],
+])('Node.js %s has the package manager that the lock file needs', async (node, lines) => {
+  const content = `{"engines": {"node": "${node}"}, "scripts": {"start": "node server.js"}}`;
+  expect(await fileOf({ 'package.json': content, 'pnpm-lock.yaml': '', 'server.js': '' })).toContain(lines);
+});
+
 test('Python has what its requirements name, and a version that they allow', async () => {
   const alone = 'COPY requirements.txt ./\n';
   expect(await fileOf({ 'requirements.txt': 'flask==3.1\n-i https://pypi.example.org/simple\n', 'main.py': '' })).toContain(

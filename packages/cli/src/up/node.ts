@@ -35,7 +35,10 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
   const start = startOf(scripts, file);
   if (start === null && scripts['build'] === undefined) return null;
   const wanted = engines['node'] ?? (await folder.read('.nvmrc')) ?? (await folder.read('.node-version'));
-  const manager = managerOf(content, names);
+  const version = /\d+/.exec(wanted ?? '')?.[0] ?? null;
+  // From this version on, images have no Corepack.
+  const corepack = Number(version) >= 25 ? 'npm install --global corepack && corepack enable' : 'corepack enable';
+  const manager = managerOf(content, names, corepack);
   // Packages in folders of the project are installed from there, and so is what patches name.
   const isWhole =
     content.workspaces !== undefined ||
@@ -45,7 +48,7 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
   return {
     language: 'Node',
     because: 'package.json',
-    version: /\d+/.exec(wanted ?? '')?.[0] ?? null,
+    version,
     facts: {
       ...manager,
       ...(isWhole && { files: '' }),
@@ -98,22 +101,26 @@ interface Manager {
   readonly files: string;
 }
 
-function managerOf({ packageManager = '' }: Package, names: readonly string[]): Manager & Readonly<Record<string, string>> {
+function managerOf(
+  { packageManager = '' }: Package,
+  names: readonly string[],
+  corepack: string,
+): Manager & Readonly<Record<string, string>> {
   // Settings of the package manager may change what it installs.
   const present = (...all: readonly string[]): string => all.filter((name) => names.includes(name)).join(' ');
   if (names.includes('pnpm-lock.yaml')) {
-    const install = 'corepack enable && pnpm install --frozen-lockfile';
+    const install = `${corepack} && pnpm install --frozen-lockfile`;
     const files = present('package.json', 'pnpm-lock.yaml', '.npmrc');
     return { run: 'pnpm', install, lean: `${install} --prod`, prune: 'CI=true pnpm prune --prod', files };
   }
   if (names.includes('yarn.lock')) {
     // Yarn from version 2 on has other flags, and reads files of its own.
     if (names.includes('.yarnrc.yml') || /^yarn@([2-9]|\d\d)/.test(packageManager)) {
-      const prepare = 'corepack enable && export YARN_NODE_LINKER=node-modules';
+      const prepare = `${corepack} && export YARN_NODE_LINKER=node-modules`;
       const prune = 'YARN_NODE_LINKER=node-modules yarn workspaces focus --all --production';
       return { run: 'yarn', install: `${prepare} && yarn install --immutable`, lean: '', prune, files: '' };
     }
-    const install = 'corepack enable && yarn install --frozen-lockfile';
+    const install = `${corepack} && yarn install --frozen-lockfile`;
     const prune = 'yarn install --frozen-lockfile --production';
     return {
       run: 'yarn',
