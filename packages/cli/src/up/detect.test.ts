@@ -198,12 +198,12 @@ test('what npm wrote into package.json is no program: the folder is of its other
 });
 
 test.each([
-  ['settings of npm', { '.npmrc': '' }, '', 'COPY package.json package-lock.json .npmrc ./\nRUN npm ci'],
-  ['workspaces', {}, ', "workspaces": ["packages/*"]', 'COPY --chown=node . .\nRUN npm ci'],
-  ['a package in a folder', {}, ', "dependencies": {"a": "file:./a"}', 'COPY --chown=node . .\nRUN npm ci'],
-])('Node.js with %s has what its installation reads', async (_name, more, json, lines) => {
+  ['settings of npm', '.npmrc', '', 'COPY package.json package-lock.json .npmrc ./\nRUN npm ci'],
+  ['workspaces', 'packages/a/package.json', ', "workspaces": ["packages/*"]', 'COPY --chown=node . .\nRUN npm ci'],
+  ['a package in a folder', 'a/package.json', ', "dependencies": {"a": "file:./a"}', 'COPY --chown=node . .\nRUN npm ci'],
+])('Node.js with %s has what its installation reads', async (_name, file, json, lines) => {
   const content = `{"scripts": {"start": "node server.js"}${json}}`;
-  expect(await fileOf({ 'package.json': content, 'package-lock.json': '', 'server.js': '', ...more })).toContain(lines);
+  expect(await fileOf({ 'package.json': content, 'package-lock.json': '', 'server.js': '', [file]: '' })).toContain(lines);
 });
 
 test.each([

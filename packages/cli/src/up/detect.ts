@@ -89,7 +89,7 @@ export async function detect(folder: Folder): Promise<Detected | null> {
   return null;
 }
 
-/** Returns whether a folder has only pages, also built ones: their web server listens on its own port, whatever PORT is. */
+/** Returns whether a folder has only pages, also built ones: their web server listens on a port of its own. */
 export function isPages({ language, facts }: Pick<Detected, 'language' | 'facts'>): boolean {
   return language === 'static files' || facts['output'] !== undefined;
 }

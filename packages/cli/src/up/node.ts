@@ -29,8 +29,8 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
   const content = parsePackage(text);
   const { scripts = {}, engines = {}, dependencies = {} } = content;
   // A `main` that is not there is made by a build, or is what `npm init` wrote into the file of another language.
-  const isMade = content.main !== undefined && !hasModule(content.main, names);
-  const main = isMade && scripts['build'] === undefined ? undefined : content.main;
+  const isThere = content.main !== undefined && hasModule(content.main, names);
+  const main = isThere || scripts['build'] !== undefined ? content.main : undefined;
   const file = main ?? entries.find((name) => names.includes(name));
   const start = startOf(scripts, file);
   if (start === null && scripts['build'] === undefined) return null;
@@ -57,7 +57,7 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
       build: scripts['build'] === undefined ? '' : `${manager.run} run build`,
       start: start ?? '',
       ...(start === null && { output }),
-      ...(isMade && scripts['start'] === undefined && { isMade: 'true' }),
+      ...(main !== undefined && !isThere && scripts['start'] === undefined && { isMade: 'true' }),
     },
   };
 }

@@ -186,7 +186,7 @@ export const ruby: Finder = async (folder, names) => {
 
 /** Returns the command that installs the packages of Node.js that build pages, with the lock file if there is one. */
 function modulesOf(names: readonly string[]): string {
-  if (names.includes('yarn.lock')) return 'npm install --global yarn && yarn install --frozen-lockfile';
+  if (names.includes('yarn.lock')) return 'yarn install --frozen-lockfile';
   return names.includes('package-lock.json') ? 'npm ci' : 'npm install';
 }
 
@@ -209,10 +209,12 @@ export function rubyFile({ version, port, facts }: Detected): string {
       ? 'COPY . .\nRUN bundle install\n'
       : `# Gems are installed again only when these files change.\nCOPY ${files} ./\n${gems}RUN bundle install\nCOPY . .\n`;
   const tools = modules === '' ? '' : debianPackages(['nodejs', 'npm']);
+  // Images of Node.js have Yarn; packages of Debian do not.
+  const yarn = modules.startsWith('yarn ') ? 'npm install --global yarn && ' : '';
   const keys = 'SECRET_KEY_BASE_DUMMY=1 SECRET_KEY_BASE=for-the-build-only';
   const compile =
     assets === 'true'
-      ? `RUN ${modules === '' ? '' : `${modules} && `}RAILS_ENV=production ${keys} bundle exec rails assets:precompile && rm -rf node_modules\n`
+      ? `RUN ${yarn}${modules === '' ? '' : `${modules} && `}RAILS_ENV=production ${keys} bundle exec rails assets:precompile && rm -rf node_modules\n`
       : '';
   const bundle = `${frozen}BUNDLE_PATH=/usr/local/bundle BUNDLE_WITHOUT=development:test`;
   const settings = rails === '' ? '' : ' RAILS_ENV=production RAILS_LOG_TO_STDOUT=1 RAILS_SERVE_STATIC_FILES=1';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AppError, type ErrorDetail, messageOf } from '@davit/base';
+import { AppError, type ErrorDetail, isRecord, messageOf } from '@davit/base';
 import { Ajv } from 'ajv';
 
 /** A data file of Davit that an operator can replace. */
@@ -48,7 +48,7 @@ export function parseDocument<Content>(kind: DocumentKind<Content>, text: string
 }
 
 function withNewNames(value: unknown, names: DocumentKind<unknown>['formerNames']): unknown {
-  if (names === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (names === undefined || !isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [names.get(name) ?? name, part]));
 }
 
