@@ -62,10 +62,10 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
   };
 }
 
-/** Returns whether a path that `require` takes is a file of the folder. */
+/** Returns whether a path that `require` takes is there. Files in folders count as there: not all folders are listed. */
 function hasModule(main: string, names: readonly string[]): boolean {
   const name = path.posix.normalize(main).replace(/\/$/, '');
-  return ['', '.js', '/index.js'].some((end) => names.includes(`${name}${end}`));
+  return name.includes('/') || ['', '.js', '/index.js'].some((end) => names.includes(`${name}${end}`));
 }
 
 function parsePackage(text: string): Package {
