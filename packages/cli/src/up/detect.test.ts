@@ -225,6 +225,9 @@ test('Python has what its requirements name, and a version that they allow', asy
     expect(await fileOf({ 'requirements.txt': `flask\n${line}\n`, 'main.py': '' })).not.toContain(alone);
   const poetry = '[tool.poetry.dependencies]\npython = ">=3.10,<3.12"\n';
   expect(await fileOf({ 'pyproject.toml': poetry, 'poetry.lock': '', 'main.py': '' })).toContain('/python:3.10-slim');
+  // A tool that checks types has an own version.
+  const tool = { 'pyproject.toml': '[tool.mypy]\npython_version = "3.9"\n', 'requirements.txt': '', 'main.py': '' };
+  expect(await fileOf(tool)).toContain('/python:3.13-slim');
   const pipfile = '[requires]\npython_version = "3.11"\n';
   expect(await fileOf({ Pipfile: pipfile, 'Pipfile.lock': '', 'main.py': '' })).toContain('/python:3.11-slim');
 });

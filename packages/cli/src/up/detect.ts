@@ -105,8 +105,9 @@ const python: Finder = async (folder, names) => {
   );
   if (because === undefined) return null;
   // Poetry and Pipenv refuse a version that their files do not name.
-  const project = `${(await folder.read('pyproject.toml')) ?? ''}\n${(await folder.read('Pipfile')) ?? ''}`;
-  const stated = /^\s*(?:requires-python|python|python_version|python_full_version)\s*=\s*"[^\d"]*(\d+\.\d+)/m.exec(project);
+  const stated =
+    /^\s*(?:requires-python|python)\s*=\s*["'][^\d"']*(\d+\.\d+)/m.exec((await folder.read('pyproject.toml')) ?? '') ??
+    /^\s*python_(?:full_)?version\s*=\s*"(\d+\.\d+)/m.exec((await folder.read('Pipfile')) ?? '');
   const version = (await folder.read('.python-version')) ?? stated?.[1] ?? null;
   const requirements = (await folder.read('requirements.txt')) ?? '';
   const { install, files } = pythonInstall(names, requirements);

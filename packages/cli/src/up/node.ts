@@ -62,7 +62,7 @@ export async function findNode(folder: Folder, names: readonly string[]): Promis
   };
 }
 
-/** Returns whether a path that `require` takes is there. Files in folders count as there: not all folders are listed. */
+/** Returns whether a path that `require` takes is there. What is in a folder counts as there: not all are listed. */
 function hasModule(main: string, names: readonly string[]): boolean {
   const name = path.posix.normalize(main).replace(/\/$/, '');
   return name.includes('/') || ['', '.js', '/index.js'].some((end) => names.includes(`${name}${end}`));
