@@ -28,7 +28,7 @@ test('a read that an overloaded server refuses is sent again, after the seconds 
 });
 
 test('a read whose server stays overloaded fails with its refusal, within half a minute', async () => {
-  const { send, pauses } = answering([503]);
+  const { send, pauses } = answering([503], { 'retry-after': '0' });
   const answer = send('http://davit.test/', read);
   await vi.runAllTimersAsync();
   expect([(await answer).status, await (await answer).text()]).toEqual([503, 'answer 6']);

@@ -7,8 +7,8 @@ const firstPauseMilliseconds = 500;
 const longestMilliseconds = 30_000;
 
 /**
- * Returns a function that sends reads again while the server has no capacity for them, after the seconds of its
- * `Retry-After`, otherwise after growing pauses. A refusal that would last longer than 30 seconds is returned as it is.
+ * Returns a function that sends reads again while the server has no capacity for them, after growing pauses, which are
+ * no shorter than its `Retry-After`. A refusal that would last longer than 30 seconds is returned as it is.
  * Writes are sent once, as one may have had its effect. Streams have pauses of their own.
  */
 export function retrying(send: Send): Send {
@@ -17,7 +17,7 @@ export function retrying(send: Send): Send {
     for (let pause = firstPauseMilliseconds; ; pause *= 2) {
       const response = await send(url, request);
       if (!isRead(request) || !passing.has(response.status)) return response;
-      const wait = retryAfterOf(response) ?? pause;
+      const wait = Math.max(retryAfterOf(response), pause);
       if (performance.now() + wait > end) return response;
       // The connection is free for the next request once the response is read.
       await response.text();
@@ -30,10 +30,10 @@ function isRead({ method = 'GET', headers }: HttpRequest): boolean {
   return method === 'GET' && headers['accept'] !== 'text/event-stream';
 }
 
-/** Returns the milliseconds of `Retry-After`; null if the response has none, or one that is a date. */
-function retryAfterOf({ headers }: HttpResponse): number | null {
+/** Returns the milliseconds of `Retry-After`; 0 if the response has none, or one that is a date. */
+function retryAfterOf({ headers }: HttpResponse): number {
   const text = headers.get('retry-after') ?? '';
-  return /^\d+$/.test(text) ? Number(text) * 1000 : null;
+  return /^\d+$/.test(text) ? Number(text) * 1000 : 0;
 }
 
 /** Waits; throws the reason of the signal as soon as it aborts. */
