@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, Send } from '@davit/client';
 
-/** HTTP statuses of a server that has no capacity for a request at the moment: RATE_LIMITED and OVERLOADED. */
+/** HTTP statuses that pass: of RATE_LIMITED, OVERLOADED, DATABASE_UNAVAILABLE and the like. */
 const passing: ReadonlySet<number> = new Set([429, 503]);
 const firstPauseMilliseconds = 500;
 /** The time in which a read is sent again. After it, the refusal of the server is reported. */
