@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { expect, test, vi } from 'vitest';
 import type { EnvironmentDetails, Service } from '../words.ts';
-import { isFirstAndOld, whenKnown } from './service-rows.ts';
+import { emptyReason, isFirstAndOld, whenKnown } from './service-rows.ts';
 
 vi.mock('./queries.ts', () => ({}));
 
@@ -16,6 +16,11 @@ test('an environment is not called empty while only its states or only its recor
   expect(whenKnown([], detailsWith([]), [])).toEqual([]);
   expect(whenKnown([], detailsWith([]), [service])).toBeUndefined();
   expect(whenKnown([], detailsWith([{ id: 'a' }]), [])).toBeUndefined();
+  expect([undefined, detailsWith([]), detailsWith([{ id: 'a' }])].map(emptyReason)).toEqual([
+    'The states of the services are being read.',
+    'The environment has no services.',
+    null,
+  ]);
 });
 
 test('states stay on the page while they are read again after a pause, unless they are called old', async () => {

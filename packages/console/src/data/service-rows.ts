@@ -112,6 +112,12 @@ export function whenKnown(
   return stages.length === 0 && !isEmpty ? undefined : stages;
 }
 
+/** Returns why nothing can be done with the services of an environment; null if something can. */
+export function emptyReason(details: EnvironmentDetails | undefined): string | null {
+  if (details === undefined) return 'The states of the services are being read.';
+  return servicesOf(details).length === 0 ? 'The environment has no services.' : null;
+}
+
 type Links = CallAnswer<'listEnvironmentServicesLinks'>['results'];
 
 function stagesOf(
