@@ -3,6 +3,7 @@ import type { CommandContext, StricliProcess } from '@stricli/core';
 import { configFile, linkOf, readConfig, type Config, type Context, type Link } from './context/config.ts';
 import { CliError, exitCodes, misused } from './errors.ts';
 import { Output, type Sink } from './output/output.ts';
+import { retrying } from './retry.ts';
 import { send } from './transport.ts';
 import { version } from './version.ts';
 
@@ -100,7 +101,7 @@ export class Cli implements CommandContext {
     return { client, name, context, link: own, isLinkedHere: own !== null && config.links[this.folder] === own };
   }
 
-  /** Returns a client of a server. */
+  /** Returns a client of a server, which sends reads again while the server is overloaded. */
   client(server: string, token?: string): Client {
     this.server = server;
     const sendTimed: Send = async (url, request) => {
@@ -113,7 +114,7 @@ export class Cli implements CommandContext {
       baseUrl: server,
       ...(token !== undefined && { token }),
       userAgent: `CLI ${version}`,
-      fetch: sendTimed,
+      fetch: retrying(sendTimed),
     });
   }
 

@@ -262,14 +262,16 @@ interface Reporting {
 }
 
 async function report(cli: Cli, site: Site, progress: Progress, { flags, took }: Reporting): Promise<ExitCode> {
+  const isDone = progress.status === 'SUCCEEDED';
+  if (isDone && !flags.json) {
+    if (!flags.quiet && !flags.jsonLines) await reportSuccess(cli, site, progress, took);
+    return exitCodes.done;
+  }
   const params = { environmentId: site.location.environment.id };
   const all = statusesOf(await site.client.call('getEnvironmentStatuses', { params }));
   const mine = all.filter(({ status }) => progress.services.has(status.id));
   if (flags.json) cli.out.json({ results: mine.map(({ status }) => status) });
-  if (progress.status === 'SUCCEEDED') {
-    if (!flags.quiet && !flags.json && !flags.jsonLines) await reportSuccess(cli, site, progress, took);
-    return exitCodes.done;
-  }
+  if (isDone) return exitCodes.done;
   for (const { status, type } of mine) {
     const service = progress.services.get(status.id);
     if (service === undefined || service.failure === null || status.failure === null || status.failure === undefined) continue;

@@ -10,7 +10,7 @@ const made = new WeakMap<Shapes, WeakMap<object, unknown>>();
 const ofLocation = new Set(['description', 'default', 'readOnly', 'writeOnly', 'deprecated']);
 
 /**
- * Returns the value with a reference in location of each named shape, and adds the shapes to `shapes`. Fails if two
+ * Returns the value with a reference in place of each named shape, and adds the shapes to `shapes`. Fails if two
  * different shapes have one name.
  */
 export function referring(value: unknown, shapes: Shapes): unknown {

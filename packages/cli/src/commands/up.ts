@@ -9,7 +9,7 @@ import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody } from '../kinds.ts';
 import { duration, plural, size } from '../output/text.ts';
 import { leadsToLink, type LocationFlags, type Service, type ServiceReference, type Site } from '../location.ts';
-import { detect, exposedPort, findPort, openFolder, type Detected } from '../up/detect.ts';
+import { detect, exposedPort, findPort, isPages, openFolder, type Detected } from '../up/detect.ts';
 import { dockerfileFor, dockerignoreFor } from '../up/dockerfile.ts';
 import { DeploymentWatch } from '../up/deployment-watch.ts';
 import { Snapshots, type Snapshot, type Target as Remote } from '../up/snapshot.ts';
@@ -157,7 +157,11 @@ interface Sources {
 }
 
 async function portOf(cli: Cli, given: UpFlags, { existing, found, name }: Sources): Promise<Plan['port']> {
-  if (given.port !== undefined) return { number: given.port, from: '--port' };
+  if (given.port !== undefined) {
+    if (found !== null && isPages(found) && given.port !== found.port)
+      throw misused(`The web server of pages listens on port ${found.port}.`, 'Leave out --port, or write a Dockerfile');
+    return { number: given.port, from: '--port' };
+  }
   if (found !== null)
     return { number: found.port, from: found.portFrom === null ? 'set by the Dockerfile' : `${found.portFrom} listens there` };
   const exposed = exposedPort(existing ?? '');

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { detect, exposedPort, findPort, openFolder, type Folder } from './detect.ts';
+import { detect, exposedPort, findPort, isPages, openFolder, type Folder } from './detect.ts';
 import { dockerfileFor, dockerignoreFor } from './dockerfile.ts';
 
 /** A folder with these files. */
@@ -26,6 +26,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Node with a script of the installation': {
     'package.json': '{"main": "app.js", "scripts": {"prepare": "husky"}}',
     'package-lock.json': '{}',
+    'app.js': '',
   },
   'Node with a start script for a shell, and Yarn 4': {
     'package.json': '{"scripts": {"start": "A=1 node server.js && true", "build": "tsc"}, "packageManager": "yarn@4.9.0"}',
@@ -179,6 +180,75 @@ test('Symfony keeps the .env without which it does not start; secrets are in oth
   const found = await detect(folder(files));
   if (found === null) throw new Error('Symfony was not recognized');
   expect(dockerignoreFor(found)).toMatch(/^\.git\n\.env\.local\n\.env\.\*\.local\n/);
+});
+
+const fileOf = async (files: Readonly<Record<string, string>>): Promise<string> => {
+  const found = await detect(folder(files));
+  return found === null ? '' : dockerfileFor(found);
+};
+
+test('what npm wrote into package.json is no program: the folder is of its other language', async () => {
+  const written = { 'package.json': '{"main": "index.js", "scripts": {"build": "vite build"}}' };
+  expect(await detect(folder({ ...written, 'go.mod': 'module a\n', 'main.go': 'package main\n' }))).toMatchObject({
+    language: 'Go',
+  });
+  // A build makes the file of a program in TypeScript.
+  expect(await detect(folder(written))).toMatchObject({ language: 'Node', facts: { start: 'node index.js' } });
+  expect(await detect(folder({ 'package.json': '{"main": "index.js"}' }))).toBeNull();
+  // What is in such a folder is not listed.
+  expect(await detect(folder({ 'package.json': '{"main": "dist/index.js"}' }))).toMatchObject({ language: 'Node' });
+});
+
+test.each([
+  ['settings of npm', '.npmrc', '', 'COPY package.json package-lock.json .npmrc ./\nRUN npm ci'],
+  ['workspaces', 'packages/a/package.json', ', "workspaces": ["packages/*"]', 'COPY --chown=node . .\nRUN npm ci'],
+  ['a package in a folder', 'a/package.json', ', "dependencies": {"a": "file:./a"}', 'COPY --chown=node . .\nRUN npm ci'],
+])('Node.js with %s has what its installation reads', async (_name, file, json, lines) => {
+  const content = `{"scripts": {"start": "node server.js"}${json}}`;
+  expect(await fileOf({ 'package.json': content, 'package-lock.json': '', 'server.js': '', [file]: '' })).toContain(lines);
+});
+
+test.each([
+  ['24', 'RUN corepack enable && pnpm install'],
+  ['25', 'RUN npm install --global corepack && corepack enable && pnpm install'],
+])('Node.js %s has the package manager that the lock file needs', async (node, lines) => {
+  const content = `{"engines": {"node": "${node}"}, "scripts": {"start": "node server.js"}}`;
+  expect(await fileOf({ 'package.json': content, 'pnpm-lock.yaml': '', 'server.js': '' })).toContain(lines);
+});
+
+test('Python has what its requirements name, and a version that they allow', async () => {
+  const alone = 'COPY requirements.txt ./\n';
+  expect(await fileOf({ 'requirements.txt': 'flask==3.1\n-i https://pypi.example.org/simple\n', 'main.py': '' })).toContain(
+    alone,
+  );
+  for (const line of ['-r base.txt', '-e .', '--constraint versions.txt', './lib', 'lib @ file:lib'])
+    expect(await fileOf({ 'requirements.txt': `flask\n${line}\n`, 'main.py': '' })).not.toContain(alone);
+  const poetry = '[tool.poetry.dependencies]\npython = ">=3.10,<3.12"\n';
+  expect(await fileOf({ 'pyproject.toml': poetry, 'poetry.lock': '', 'main.py': '' })).toContain('/python:3.10-slim');
+  // A tool that checks types has an own version.
+  const tool = { 'pyproject.toml': '[tool.mypy]\npython_version = "3.9"\n', 'requirements.txt': '', 'main.py': '' };
+  expect(await fileOf(tool)).toContain('/python:3.13-slim');
+  const pipfile = '[requires]\npython_version = "3.11"\n';
+  expect(await fileOf({ Pipfile: pipfile, 'Pipfile.lock': '', 'main.py': '' })).toContain('/python:3.11-slim');
+});
+
+test('pages have the port of their web server, which PORT does not change; programs take another', async () => {
+  const pagesIn = async (files: Readonly<Record<string, string>>) => {
+    const found = await detect(folder(files));
+    return found === null ? null : [isPages(found), found.port];
+  };
+  expect(await pagesIn({ 'index.html': '' })).toEqual([true, 8080]);
+  expect(await pagesIn({ 'package.json': '{"scripts": {"build": "vite build"}}' })).toEqual([true, 8080]);
+  expect(await pagesIn({ 'index.php': '' })).toEqual([false, 8080]);
+});
+
+test('PHP in the folder itself does not serve its Dockerfile', async () => {
+  const ignored = async (page: string): Promise<string> => {
+    const found = await detect(folder({ [page]: '' }));
+    return found === null ? '' : dockerignoreFor(found);
+  };
+  expect(await ignored('index.php')).toContain('\nDockerfile\n');
+  expect(await ignored('public/index.php')).not.toContain('Dockerfile');
 });
 
 test('a word of the start command keeps its commas', async () => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { go, rust } from './compiled.ts';
 import type { Detected, Finder, Folder, Language } from './detected.ts';
 import { runGit } from './git.ts';
+import { isIgnored } from './ignore.ts';
 import { java } from './java.ts';
 import { findNode } from './node.ts';
 import { php, ruby } from './scripted.ts';
@@ -65,6 +66,7 @@ function isLeftOut(folder: string): boolean {
 
 /** Returns the files without those that .gitignore names, which are not sent. Outside of a repository these are all. */
 async function sent(root: string, names: readonly string[]): Promise<readonly string[]> {
+  if (await isIgnored(root)) return names;
   const words = ['check-ignore', '--no-index', '-z', '--stdin'];
   const { code, out } = await runGit(words, { folder: root, stdin: names.join('\0') });
   if (code !== 0) return names;
@@ -79,17 +81,22 @@ export async function detect(folder: Folder): Promise<Detected | null> {
   for (const find of [nodeProgram, python, go, rust, java, php, ruby, findNode, pages]) {
     const found = await find(folder, names);
     if (found === null) continue;
-    // The web server of these listens on its own port.
-    const isServed = found.language === 'static files' || found.language === 'PHP' || found.facts['output'] !== undefined;
+    // Their sources say nothing of the port: a web server has it.
+    const isServed = found.language === 'PHP' || isPages(found);
     const stated = isServed ? null : await findPort(folder, names, found.facts['at']);
     return { ...found, port: stated?.port ?? (isServed ? 8080 : usualPorts[found.language]), portFrom: stated?.from ?? null };
   }
   return null;
 }
 
+/** Returns whether a folder has only pages, also built ones: their web server listens on a port of its own. */
+export function isPages({ language, facts }: Pick<Detected, 'language' | 'facts'>): boolean {
+  return language === 'static files' || facts['output'] !== undefined;
+}
+
 const nodeProgram: Finder = async (folder, names) => {
   const found = await findNode(folder, names);
-  return found === null || found.facts['output'] !== undefined ? null : found;
+  return found === null || isPages(found) || found.facts['isMade'] !== undefined ? null : found;
 };
 
 const python: Finder = async (folder, names) => {
@@ -97,9 +104,13 @@ const python: Finder = async (folder, names) => {
     names.includes(name),
   );
   if (because === undefined) return null;
-  const project = (await folder.read('pyproject.toml')) ?? '';
-  const version = (await folder.read('.python-version')) ?? /requires-python\s*=\s*"[^\d]*(\d+\.\d+)/.exec(project)?.[1] ?? null;
-  const { install, files } = pythonInstall(names);
+  // Poetry and Pipenv refuse a version that their files do not name.
+  const stated =
+    /^\s*(?:requires-python|python)\s*=\s*["'][^\d"']*(\d+\.\d+)/m.exec((await folder.read('pyproject.toml')) ?? '') ??
+    /^\s*python_(?:full_)?version\s*=\s*"(\d+\.\d+)/m.exec((await folder.read('Pipfile')) ?? '');
+  const version = (await folder.read('.python-version')) ?? stated?.[1] ?? null;
+  const requirements = (await folder.read('requirements.txt')) ?? '';
+  const { install, files } = pythonInstall(names, requirements);
   const start = await pythonStart(folder, names);
   return start === null
     ? null
@@ -107,9 +118,15 @@ const python: Finder = async (folder, names) => {
 };
 
 /** Returns the command that installs the packages, with the lock file if there is one, and the files that it reads. */
-function pythonInstall(names: readonly string[]): { readonly install: string; readonly files: string } {
+function pythonInstall(names: readonly string[], requirements: string): { readonly install: string; readonly files: string } {
   const pip = 'pip install --no-cache-dir';
-  if (names.includes('requirements.txt')) return { install: `${pip} -r requirements.txt`, files: 'requirements.txt' };
+  if (names.includes('requirements.txt')) {
+    // The file may name others, and packages in folders of the project.
+    const isAlone = !/^\s*(?:-[rce]|--(?:requirement|constraint|editable|find-links)|\.|file:)|@\s*(?:file:|\.)/m.test(
+      requirements,
+    );
+    return { install: `${pip} -r requirements.txt`, files: isAlone ? 'requirements.txt' : '' };
+  }
   if (names.includes('uv.lock')) {
     const sync = 'UV_PROJECT_ENVIRONMENT=/usr/local uv sync --frozen --no-dev --no-install-project --inexact --no-cache';
     return { install: `${pip} uv && ${sync}`, files: 'pyproject.toml uv.lock' };

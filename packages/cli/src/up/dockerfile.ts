@@ -22,14 +22,16 @@ export function dockerfileFor(found: Detected): string {
 
 /** Returns the .dockerignore that goes with it: files that are made on each machine, and those with secrets. */
 export function dockerignoreFor({ language, facts }: Detected): string {
+  // Files beside the pages would be served with them.
+  const own = ['Dockerfile', '.dockerignore'];
   const names: Partial<Record<Language, readonly string[]>> = {
-    Node: ['node_modules', 'npm-debug.log'],
+    Node: ['**/node_modules', 'npm-debug.log'],
     Python: ['__pycache__', '**/*.pyc', '.venv', 'venv'],
     Rust: ['target'],
     Java: ['**/target', 'build', '*/build', '.gradle'],
-    PHP: ['vendor', 'node_modules'],
+    PHP: ['vendor', 'node_modules', ...(facts['root'] === '' ? own : [])],
     Ruby: ['.bundle', 'vendor/bundle', 'log', 'tmp', 'node_modules', 'config/*.key', 'config/credentials/*.key'],
-    'static files': ['Dockerfile', '.dockerignore'],
+    'static files': own,
   };
   // Symfony does not start without its .env, which by its rules has no secrets; those are in .env.local.
   const settings = facts['framework'] === 'symfony' ? ['.env.local', '.env.*.local'] : ['.env'];

@@ -124,6 +124,7 @@ export function javaFile({ version, port, facts }: Detected): string {
   const program = hasWrapper ? `sh ./${isMaven ? 'mvnw' : 'gradlew'}` : isMaven ? 'mvn' : 'gradle';
   const { taking, copy, start } = packed(program, facts);
   const variable = portVariables[framework];
+  const options = release < 9 ? 'JAVA_TOOL_OPTIONS' : 'JDK_JAVA_OPTIONS';
   return `FROM ${library}/${image} AS build
 WORKDIR /src
 ${fetching(isMaven, hasWrapper, isMulti === 'true')}COPY . .
@@ -132,7 +133,7 @@ ${taking}
 FROM ${library}/eclipse-temurin:${release}-jre
 ${copy}
 # The heap may use most of the memory of the container, instead of a quarter.
-ENV PORT=${port}${variable === undefined ? '' : ` ${variable}=${port}`} JDK_JAVA_OPTIONS=-XX:MaxRAMPercentage=75
+ENV PORT=${port}${variable === undefined ? '' : ` ${variable}=${port}`} ${options}=-XX:MaxRAMPercentage=75
 USER nobody
 EXPOSE ${port}
 CMD [${start.map((word) => JSON.stringify(word)).join(', ')}]`;

@@ -49,7 +49,7 @@ export const php: Finder = async (folder, names) => {
     composer: text === '' ? '' : /"type"\s*:\s*"path"/.test(text) ? '.' : own.join(' '),
     extensions: [...new Set([...usual, ...wanted.filter((name) => !builtIn.has(name))])].join(' '),
     framework,
-    assets: /"build"\s*:\s*"[^"]*vite/.test(scripts) ? (names.includes('package-lock.json') ? 'npm ci' : 'npm install') : '',
+    assets: /"build"\s*:\s*"[^"]*vite/.test(scripts) ? modulesOf(names) : '',
   };
   const platform = /^\d+\.\d+/.exec(config?.platform?.['php'] ?? '')?.[0];
   const because = text === '' ? page : 'composer.json';
@@ -178,26 +178,43 @@ export const ruby: Finder = async (folder, names) => {
     isLocal: String(/\bpath:|:path =>|^\s*gemspec/m.test(text)),
     rails: isRails ? 'true' : '',
     assets: String(hasAssets),
-    node: hasAssets && names.includes('package.json') ? (names.includes('yarn.lock') ? 'yarn' : 'npm') : '',
+    modules: hasAssets && names.includes('package.json') ? modulesOf(names) : '',
     packages: [...new Set(Object.entries(rubyLibraries).flatMap(([gem, name]) => (has(gem) ? name : [])))].join(' '),
   };
   return { language: 'Ruby', because: 'Gemfile', version: exact ?? /\d+\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null, facts };
 };
 
+/** Returns the command that installs the packages of Node.js that build pages, with the lock file if there is one. */
+function modulesOf(names: readonly string[]): string {
+  if (names.includes('yarn.lock')) return 'yarn install --frozen-lockfile';
+  return names.includes('package-lock.json') ? 'npm ci' : 'npm install';
+}
+
 export function rubyFile({ version, port, facts }: Detected): string {
-  const { start = '', files = 'Gemfile', frozen = '', cache = '', isLocal, rails = '', assets, node = '', packages = '' } = facts;
+  const {
+    start = '',
+    files = 'Gemfile',
+    frozen = '',
+    cache = '',
+    isLocal,
+    rails = '',
+    assets,
+    modules = '',
+    packages = '',
+  } = facts;
   const release = version ?? '3.4';
   const gems = cache === '' ? '' : `COPY ${cache} ${cache}\n`;
   const early =
     isLocal === 'true'
       ? 'COPY . .\nRUN bundle install\n'
       : `# Gems are installed again only when these files change.\nCOPY ${files} ./\n${gems}RUN bundle install\nCOPY . .\n`;
-  const tools = node === '' ? '' : debianPackages(['nodejs', 'npm']);
-  const modules = node === 'yarn' ? 'npm install --global yarn && yarn install && ' : node === 'npm' ? 'npm install && ' : '';
+  const tools = modules === '' ? '' : debianPackages(['nodejs', 'npm']);
+  // Images of Node.js have Yarn; packages of Debian do not.
+  const yarn = modules.startsWith('yarn ') ? 'npm install --global yarn && ' : '';
   const keys = 'SECRET_KEY_BASE_DUMMY=1 SECRET_KEY_BASE=for-the-build-only';
   const compile =
     assets === 'true'
-      ? `RUN ${modules}RAILS_ENV=production ${keys} bundle exec rails assets:precompile && rm -rf node_modules\n`
+      ? `RUN ${yarn}${modules === '' ? '' : `${modules} && `}RAILS_ENV=production ${keys} bundle exec rails assets:precompile && rm -rf node_modules\n`
       : '';
   const bundle = `${frozen}BUNDLE_PATH=/usr/local/bundle BUNDLE_WITHOUT=development:test`;
   const settings = rails === '' ? '' : ' RAILS_ENV=production RAILS_LOG_TO_STDOUT=1 RAILS_SERVE_STATIC_FILES=1';

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openFolder } from './detect.ts';
 import { ignoreRules } from './ignore.ts';
 import { Snapshots } from './snapshot.ts';
 
@@ -131,6 +132,24 @@ test('a file that usually has secrets is named, until a rule leaves it out', asy
   expect((await open().take()).secrets).toEqual(['.env']);
   await write('.gitignore', 'dist\n.env\n');
   expect((await open().take()).secrets).toEqual([]);
+});
+
+test('a folder of a larger repository is sent without what files above it name; an ignored one is sent', async () => {
+  const whole = path.join(root, 'whole');
+  git(root, 'init', '--quiet', whole);
+  await writeFile(path.join(whole, '.gitignore'), 'node_modules\nbuilt\n.env\n*.log\nDockerfile\n');
+  const files = ['app/server.js', 'app/Dockerfile', 'app/.env', 'app/node_modules/a/b.js', 'app/a [b]/c.log', 'built/index.html'];
+  for (const name of files) {
+    await mkdir(path.dirname(path.join(whole, name)), { recursive: true });
+    await writeFile(path.join(whole, name), name);
+  }
+  const sent = async (name: string): Promise<string[]> => {
+    const snapshots = new Snapshots(path.join(whole, name), path.join(root, 'cache'), 'http://server');
+    return filesOf(await snapshots.push(await snapshots.take(), { ...target(), branch: name }));
+  };
+  expect(await sent('app')).toEqual(['Dockerfile', 'server.js']);
+  expect(await sent('built')).toEqual(['index.html']);
+  expect(await openFolder(path.join(whole, 'built')).list()).toEqual(['index.html']);
 });
 
 test('rules of Docker become rules of git', () => {

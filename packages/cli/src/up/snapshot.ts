@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CliError, codeOf } from '../errors.ts';
 import { git, runGit, type GitEnded, type GitRun } from './git.ts';
-import { ignoreRules } from './ignore.ts';
+import { ignoreRules, rulesFromAbove } from './ignore.ts';
 
 export interface Snapshot {
   readonly commit: string;
@@ -125,7 +125,7 @@ export class Snapshots {
     await git(['init', '--quiet', '--bare', this.#repository], { folder: this.#folder });
     const rules = ignoreRules(await readRules(path.join(this.#folder, '.dockerignore')));
     await mkdir(path.join(this.#repository, 'info'), { recursive: true });
-    await writeFile(path.join(this.#repository, 'info/exclude'), rules);
+    await writeFile(path.join(this.#repository, 'info/exclude'), `${rules}${await rulesFromAbove(this.#folder)}`);
   }
 
   /** Takes files out of the index that were sent before, and that a new rule names now. */

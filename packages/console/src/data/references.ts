@@ -1,7 +1,7 @@
 import type { CallAnswer, CallInput } from '@davit/client';
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions, type QueryKey } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { referencesOf, type Seen } from '../pages/graph/references.ts';
+import { referencesOf, type Reference, type Seen } from '../pages/graph/references.ts';
 import type { Service } from '../words.ts';
 import { linksIn, queries } from './queries.ts';
 
@@ -14,8 +14,11 @@ type Query = CallInput<'listVariables'>['query'];
 export const referencesIn = (environmentId: string, services: readonly Service[]) =>
   queryOptions({
     queryKey: ['references', environmentId, services.map(({ id }) => id)],
-    // A service that is added or removed leaves the other arrows where they are.
-    placeholderData: keepPreviousData,
+    // Two hundred reads each time that somebody comes back to the tab would be too much for what seldom changes.
+    staleTime: 60_000,
+    // A service that is added or removed leaves the other arrows where they are; those of another environment go.
+    placeholderData: (before: Reference[] | undefined, query: { readonly queryKey: QueryKey } | undefined) =>
+      query?.queryKey[1] === environmentId ? before : undefined,
     queryFn: async ({ signal }) => {
       const wanted: { readonly serviceId: string | null; readonly query: Query }[] = [
         { serviceId: null, query: { parent_id: environmentId, scope: 'ENVIRONMENT' } },

@@ -1,5 +1,5 @@
 import type { CallAnswer } from '@davit/client';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient, type QueryState } from '@tanstack/react-query';
 import { use, useMemo } from 'react';
 import {
   isUnderWay,
@@ -69,8 +69,13 @@ export function useDetails(environmentId: string): {
   const options = detailsOf(environmentId);
   const { data, error, isFetching } = useQuery(options);
   const isKnown = useEnvironmentNode(environmentId) !== undefined;
-  const isOld = isFetching && isKnown && queries.getQueryState(options.queryKey)?.dataUpdateCount === 1;
+  const isOld = isFetching && isKnown && isFirstAndOld(queries.getQueryState(options.queryKey));
   return { data: isOld ? undefined : data, error: data === undefined ? error : null };
+}
+
+/** Returns whether the first answer was called old, rather than read again as somebody has come back to the page. */
+export function isFirstAndOld(state: Pick<QueryState, 'dataUpdateCount' | 'isInvalidated'> | undefined): boolean {
+  return state?.dataUpdateCount === 1 && state.isInvalidated;
 }
 
 /**
@@ -89,9 +94,28 @@ export function useServicesByStage(environmentId: string): ServicesByStage {
       return known.size === 0 ? undefined : [{ id: 'all', name: null, rows: [...known.values()] }];
     }
     if (services.data === undefined && servicesOf(details.data).length === 0) return undefined;
-    return stagesOf(details.data, known, services.data, links);
+    return whenKnown(stagesOf(details.data, known, services.data, links), details.data, services.data);
   }, [environmentId, node, details.data, services.data, links]);
   return { stages, error };
+}
+
+/**
+ * Returns the stages; undefined if there are no rows although states or records have services: the other ones are from
+ * before the first service was created, and are about to be read again.
+ */
+export function whenKnown(
+  stages: readonly StageRows[],
+  details: EnvironmentDetails,
+  services: readonly Service[] = [],
+): readonly StageRows[] | undefined {
+  const isEmpty = servicesOf(details).length === 0 && services.length === 0;
+  return stages.length === 0 && !isEmpty ? undefined : stages;
+}
+
+/** Returns why nothing can be done with the services of an environment; null if something can. */
+export function emptyReason(details: EnvironmentDetails | undefined): string | null {
+  if (details === undefined) return 'The states of the services are being read.';
+  return servicesOf(details).length === 0 ? 'The environment has no services.' : null;
 }
 
 type Links = CallAnswer<'listEnvironmentServicesLinks'>['results'];

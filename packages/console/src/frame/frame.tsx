@@ -1,3 +1,4 @@
+import type { CallAnswer } from '@davit/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -55,7 +56,7 @@ export function Frame(): ReactNode {
           </TreeContext>
         </main>
       </div>
-      <Bottom location={location} tree={tree} onFind={() => setFinding(true)} />
+      <Bottom location={location} tree={tree} organizations={all.data ?? []} onFind={() => setFinding(true)} />
       {isFinding && <Finder tree={tree} location={location} onClose={() => setFinding(false)} />}
     </div>
   );
@@ -89,10 +90,11 @@ function StaleNote(): ReactNode {
 interface BottomProps {
   readonly location: PageLocation;
   readonly tree: Tree;
+  readonly organizations: CallAnswer<'listOrganization'>['results'];
   readonly onFind: () => void;
 }
 
-function Bottom({ location, tree, onFind }: BottomProps): ReactNode {
+function Bottom({ location, tree, organizations: choices, onFind }: BottomProps): ReactNode {
   const first = tree.projects.flatMap(({ environments }) => environments)[0];
   const environmentId = location.environmentId ?? first?.id;
   return (
@@ -122,6 +124,7 @@ function Bottom({ location, tree, onFind }: BottomProps): ReactNode {
       </button>
       <PersonMenu
         className=""
+        organizations={choices}
         button={
           <>
             <Icon name="person" />

@@ -1,7 +1,9 @@
+import type { CallAnswer } from '@davit/client';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { Menu } from '../parts/menu.tsx';
+import { Cut } from '../parts/page.tsx';
 import { currentToken, forgetSession } from '../session.ts';
 import { currentTheme, setTheme, themes } from '../theme.ts';
 import { sentence } from '../words.ts';
@@ -10,14 +12,31 @@ import { usePageLocation } from './page-location.ts';
 interface PersonMenuProps {
   readonly className: string;
   readonly button: ReactNode;
+  /** The organizations among which the menu chooses, where no rail does. */
+  readonly organizations?: CallAnswer<'listOrganization'>['results'];
 }
 
 /** Account, organization, theme, and the end of the session. */
-export function PersonMenu(props: PersonMenuProps): ReactNode {
+export function PersonMenu({ organizations = [], ...props }: PersonMenuProps): ReactNode {
   const [theme, choose] = useState(currentTheme());
   const { organizationId } = usePageLocation();
   return (
     <Menu {...props}>
+      {organizations.length > 1 && (
+        <>
+          {organizations.map(({ id, name }) => (
+            <Link
+              key={id}
+              to="/organization/$organizationId"
+              params={{ organizationId: id }}
+              aria-current={id === organizationId ? 'page' : undefined}
+            >
+              <Cut text={name} />
+            </Link>
+          ))}
+          <hr />
+        </>
+      )}
       {themes.map((one) => (
         <button
           key={one}

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { actOnEnvironment, type EnvironmentAction } from '../data/actions.ts';
 import { refusalIn } from '../data/rights.ts';
+import { emptyReason } from '../data/service-rows.ts';
 import { Button } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ErrorNote } from '../parts/face.tsx';
@@ -23,7 +24,7 @@ export function EnvironmentActions({ environmentId, name, details }: Environment
   const changed = services.filter((one) => one.service_deployment_status !== 'UP_TO_DATE').length;
   const isRunning = details !== undefined && isUnderWay(details.environment.state);
   const isStopped = services.every(({ state }) => ['STOPPED', 'READY', 'DELETED'].includes(state));
-  const refusal = mayNot.data ?? (services.length === 0 ? 'The environment has no services.' : null);
+  const refusal = mayNot.data ?? emptyReason(details);
   const deployWord = changed > 0 && changed < services.length ? `Deploy ${plural(changed, 'change')}` : 'Deploy';
   return (
     <>

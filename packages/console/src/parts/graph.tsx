@@ -3,6 +3,7 @@ import { withoutTurns } from '../text.ts';
 import { sentence, shapeOf, shapeOfService, wordsOf, type States } from '../words.ts';
 import { edgeOf, layoutOf, nodeAfter, type GraphLayout, type NodePosition } from './graph-layout.ts';
 import { Icon, type IconName } from './icon.tsx';
+import { hasModifier, isPlainClick } from './modifiers.ts';
 import { Cut } from './page.tsx';
 import { State } from './state.tsx';
 import './graph.css';
@@ -54,7 +55,8 @@ export function Graph({ label, stages, edges, onOpen }: GraphProps): ReactNode {
   const related = new Set(ofActive.flatMap(({ from, to }) => [from, to]));
   const press = (event: KeyboardEvent): void => {
     const next = nodeAfter(layout, idAt(event) ?? '', event.key);
-    if (next === undefined) return;
+    // With a modifier the key is the browser's: Alt and an arrow lead to the page before.
+    if (next === undefined || hasModifier(event)) return;
     event.preventDefault();
     const target = [...(box.current?.querySelectorAll('a') ?? [])].find(({ dataset }) => dataset['id'] === next);
     target?.focus();
@@ -62,7 +64,7 @@ export function Graph({ label, stages, edges, onOpen }: GraphProps): ReactNode {
   };
   const open = (event: MouseEvent): void => {
     const node = nodeAt(event);
-    if (node === null || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (node === null || !isPlainClick(event)) return;
     event.preventDefault();
     onOpen(node.dataset['address'] ?? '');
   };

@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import type { MouseEvent, ReactNode } from 'react';
+import { isPlainClick } from './modifiers.ts';
 
 interface PlainLinkProps {
   /** The address below `/console`. */
@@ -16,7 +17,7 @@ interface PlainLinkProps {
 export function PlainLink({ to, className, isHere, children }: PlainLinkProps): ReactNode {
   const router = useRouter();
   const open = (event: MouseEvent): void => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlainClick(event)) return;
     event.preventDefault();
     void router.navigate({ to });
   };

@@ -13,8 +13,8 @@ import { ErrorNote, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Box } from '../../parts/page.tsx';
 import { RecordForm } from '../../parts/record-form.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
-import { plural } from '../../words.ts';
 import { environmentEntries, modes } from './entries.ts';
+import { lossOf } from './loss.ts';
 
 /** Name, mode and cluster of an environment; its copy, and its end. */
 export function EnvironmentSettings(): ReactNode {
@@ -107,7 +107,7 @@ function CloneEnvironment({ environmentId, name, refusal }: PartProps): ReactNod
 
 function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNode {
   const [isAsked, ask] = useState(false);
-  const services = useQuery(servicesIn(environmentId)).data ?? [];
+  const services = useQuery(servicesIn(environmentId)).data;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const action = useMutation({
@@ -134,16 +134,11 @@ function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNo
         <TypedConfirm
           title={`Delete ${name}?`}
           name={name}
-          verb={services.length === 0 ? 'Delete' : `Delete it and ${plural(services.length, 'service')}`}
+          verb={lossOf(services).verb}
           onConfirm={() => action.mutate()}
           onClose={() => ask(false)}
         >
-          <p>
-            {services.length === 0
-              ? 'It has no services.'
-              : `Lost with all their data: ${services.map((one) => one.name).join(', ')}.`}{' '}
-            This cannot be undone.
-          </p>
+          <p>{lossOf(services).words} This cannot be undone.</p>
         </TypedConfirm>
       )}
     </Box>
