@@ -45,9 +45,14 @@ export function checkLength(
 /** `others`: variables whose files must not have the same path. */
 export function checkMountPath(mountPath: string | null, others: readonly VariableRow[], problems: Problems): void {
   if (mountPath === null) return;
-  const isPath = mountPath.startsWith('/') && !mountPath.endsWith('/') && !mountPath.includes('//');
+  const isAbsolute = mountPath.startsWith('/') && !mountPath.endsWith('/') && !mountPath.includes('//');
+  // `/etc/.` is the folder `/etc`.
+  const isPath = isAbsolute && !mountPath.endsWith('/.');
   if (!isPath || leavesRoot(mountPath) || hasControlCharacter(mountPath)) {
-    problems.add('mount_path', 'must be the absolute path of a file, without .., double slashes or control characters');
+    problems.add(
+      'mount_path',
+      'must be the absolute path of a file, without .., double slashes, a dot as its name or control characters',
+    );
     return;
   }
   if (isSystemPath(mountPath)) {

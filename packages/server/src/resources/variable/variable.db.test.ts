@@ -207,9 +207,9 @@ test('a file is overridden at the same path, and becomes a value and a file agai
     api.call('editEnvironmentEnvironmentVariable', { ...ofFile, body: { key: 'CONFIG', mount_path } });
   expect(await edit('/etc/other')).toMatchObject({ variable_type: 'FILE', mount_path: '/etc/other', value: 'wide' });
   expect(await edit(null)).toMatchObject({ variable_type: 'VALUE', mount_path: null });
-  expect(await failure(edit('relative'))).toMatch(
-    /^400 VALIDATION_FAILED: Validation error: mount_path must be the absolute path/,
-  );
+  for (const path of ['relative', '/.', '/etc/.', '/etc/']) {
+    expect(await failure(edit(path))).toMatch(/^400 VALIDATION_FAILED: Validation error: mount_path must be the absolute path/);
+  }
   expect(await edit('/etc/config')).toMatchObject({ variable_type: 'FILE' });
 });
 
