@@ -156,7 +156,7 @@ class Build {
       const next = await this.#attempt({ name: files.dockerfilePath, content: withoutSyntax(content) });
       if (!(next instanceof FailedAttempt)) return next;
       last = next;
-      // The latter are failures before the first instruction that have no known cause.
+      // ENGINE_FAILED says that the build failed before its first instruction, for a cause that is not known.
       if (next.error.code !== 'DOCKERFILE_INVALID' && next.error.code !== 'ENGINE_FAILED') break;
     }
     // A Dockerfile that the engine cannot read by itself needs the image.
