@@ -61,6 +61,15 @@ describe('a deployment', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test('lets the engine restart the instances that serve, also those that are kept', async () => {
+    const keepUp = vi.spyOn(fixture.fake.cluster, 'keepUp');
+    const shop = service();
+    for (const number of [1, 2]) await finished(number, () => fixture.deploy([shop]));
+    expect(fixture.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
+    const instance = expect.objectContaining({ service: shop.serviceId });
+    expect(keepUp.mock.calls.map(([instances]) => instances)).toEqual([[instance], [instance]]);
+  });
+
   test('of an image pulls it, and runs what its tag meant then', async () => {
     const image = { type: 'IMAGE', image: 'registry.example/cache', tag: '7', registryId: null } as const;
     const cache = service({ name: 'cache', config: config({ source: image }) });

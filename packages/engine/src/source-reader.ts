@@ -15,8 +15,8 @@ type Parts = Pick<EngineParts, 'drivers' | 'hooks' | 'log'>;
 
 /** Creates a reader of repositories for the API. */
 export function createSourceReader(parts: Parts): SourceReader & Pick<EnginePort, 'readSource'> {
-  const locations = new Semaphore(readsAtOnce);
-  const ask = <Answer>(question: RepositoryQuestion, look: Look<Answer>) => locations.use(() => read(parts, question, look));
+  const slots = new Semaphore(readsAtOnce);
+  const ask = <Answer>(question: RepositoryQuestion, look: Look<Answer>) => slots.use(() => read(parts, question, look));
   return {
     readSource: (question) =>
       ask(question, async ({ driver, source, context }) => {

@@ -124,26 +124,28 @@ function interleave(details: readonly StepView[], queueing: readonly StepView[])
 }
 
 /**
- * Returns the queueing times: between the request and the first step, and between the last build step and the first
- * deploy step.
+ * Returns the queueing times: before the build and between its steps, since a build waits for its slot after the commit
+ * is looked up, and between the last build step and the first deploy step. Pure.
  */
-function queueingSteps(steps: readonly StepMetricRow[], requestedAt: string): StepView[] {
+export function queueingSteps(steps: readonly StepMetricRow[], requestedAt: string): StepView[] {
   const build = steps.filter((step) => buildMetrics.has(step.metric));
   const deploy = steps.filter((step) => !buildMetrics.has(step.metric));
+  const begun = build.filter((step) => step.started_at !== null);
+  const waits = begun.map(({ started_at }, index) =>
+    between(index === 0 ? requestedAt : (begun[index - 1]?.finished_at ?? null), started_at),
+  );
+  const buildWait = waits.reduce((sum, wait) => sum + wait, 0);
   const lastBuild = build.map((step) => step.finished_at).findLast((at) => at !== null) ?? null;
+  const from = build.length === 0 ? requestedAt : lastBuild;
+  const to = deploy.find((step) => step.started_at !== null)?.started_at ?? null;
   return [
-    ...waited('BUILD_QUEUEING', requestedAt, build.find((step) => step.started_at !== null)?.started_at ?? null),
-    ...waited(
-      'DEPLOYMENT_QUEUEING',
-      build.length === 0 ? requestedAt : lastBuild,
-      deploy.find((step) => step.started_at !== null)?.started_at ?? null,
-    ),
+    ...(begun.length === 0 ? [] : [waited('BUILD_QUEUEING', buildWait)]),
+    ...(from === null || to === null ? [] : [waited('DEPLOYMENT_QUEUEING', between(from, to))]),
   ];
 }
 
-function waited(metric: string, from: string | null, to: string | null): StepView[] {
-  if (from === null || to === null) return [];
-  return [{ metric, status: 'SUCCESS', durationMilliseconds: Math.max(0, Date.parse(to) - Date.parse(from)) }];
+function waited(metric: string, durationMilliseconds: number): StepView {
+  return { metric, status: 'SUCCESS', durationMilliseconds };
 }
 
 /** Merges several journal steps into one step for the reader: the worst result wins, durations add up. */

@@ -29,7 +29,7 @@ interface Running {
 export class BackupRunner {
   readonly #parts: BackupParts;
   readonly #leadership: Leadership;
-  readonly #locations: Semaphore;
+  readonly #slots: Semaphore;
   /** Running work, by the id of the backup or restore. */
   readonly #running = new Map<string, Running>();
   /** Ids of services whose database is in use: only one backup or restore at a time. */
@@ -41,7 +41,7 @@ export class BackupRunner {
   constructor(parts: BackupParts) {
     this.#parts = parts;
     this.#leadership = new Leadership({ connectionString: parts.engine.connectionString, name: 'database backups' });
-    this.#locations = new Semaphore(parts.engine.settings.backupsAtOnce);
+    this.#slots = new Semaphore(parts.engine.settings.backupsAtOnce);
     this.#loop = new Loop({
       look: () => this.#look(),
       everyMilliseconds: lookEveryMilliseconds(parts.engine.settings),
@@ -115,12 +115,12 @@ export class BackupRunner {
     action: (signal: AbortSignal) => Promise<void>,
   ): void {
     if (this.#running.has(row.id) || this.#busy.has(row.service_id) || term.aborted) return;
-    // The work was left because its cluster is unreachable. It would only take a place from work on other clusters.
+    // The work was left because its cluster is unreachable. It would only take a slot from work on other clusters.
     if (row.driver !== null && isAwaited(this.#parts.engine, row.driver)) return;
     this.#busy.add(row.service_id);
     const stop = new AbortController();
     const signal = AbortSignal.any([term, stop.signal]);
-    const done = this.#locations
+    const done = this.#slots
       .use(() => (signal.aborted ? Promise.resolve() : action(signal)))
       .catch((error: unknown) => {
         if (!signal.aborted)

@@ -8,7 +8,7 @@ const atOnce = 4;
  * only wait for another one's lock is not begun.
  */
 export class Removals {
-  readonly #locations = new Semaphore(atOnce);
+  readonly #slots = new Semaphore(atOnce);
   readonly #queues = new Map<string, { readonly turns: Semaphore; users: number }>();
 
   /**
@@ -20,7 +20,7 @@ export class Removals {
     this.#queues.set(location, queue);
     queue.users += 1;
     try {
-      return await queue.turns.use(() => this.#locations.use(action, signal), signal);
+      return await queue.turns.use(() => this.#slots.use(action, signal), signal);
     } finally {
       queue.users -= 1;
       if (queue.users === 0) this.#queues.delete(location);

@@ -18,15 +18,15 @@ const looksAtOnce = 8;
 const longestTurnMilliseconds = 60_000;
 
 /**
- * Executes a limited number of actions at a time; others wait in order. An action that takes too long gives its place
+ * Executes a limited number of actions at a time; others wait in order. An action that takes too long gives its slot
  * to the next one.
  */
 export class Turns {
-  readonly #locations: Semaphore;
+  readonly #slots: Semaphore;
   readonly #longestMilliseconds: number;
 
   constructor(atOnce: number, longestMilliseconds = longestTurnMilliseconds) {
-    this.#locations = new Semaphore(atOnce);
+    this.#slots = new Semaphore(atOnce);
     this.#longestMilliseconds = longestMilliseconds;
   }
 
@@ -36,7 +36,7 @@ export class Turns {
    */
   async use<T>(action: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { promise: acted, resolve } = Promise.withResolvers<{ readonly result: Promise<T> }>();
-    await this.#locations.use(async () => {
+    await this.#slots.use(async () => {
       const over = new AbortController();
       const result = action().finally(() => over.abort());
       resolve({ result });

@@ -245,7 +245,7 @@ export class Keeper {
         ...seen.runtimes.map((runtime) => this.#queue.run(runtime.service_id, () => this.#keep(runtime, { seen, term }))),
         ...this.#orphans(seen),
       ]);
-      await this.#queue.run('places to leave', () => this.#leave());
+      await this.#queue.run('clusters to leave', () => this.#leave());
       await this.#syncGateway(seen);
       if (term !== null) this.#former.look(seen, term);
       await this.#keepRoutes(seen);

@@ -101,7 +101,7 @@ export class LogBatch {
   /** Stores the remaining lines. Throws the error with which earlier lines failed. */
   async close(): Promise<void> {
     await this.#redacting;
-    this.#flushOutput();
+    this.#reportLeftOut();
     this.#flush();
     await this.#writing;
     if (this.#failure !== null) throw this.#failure.error;
@@ -118,7 +118,7 @@ export class LogBatch {
     this.#latest = line;
     this.#leftOut += 1;
     this.#leftOutBytes += line.text.length;
-    this.#reportTimer ??= setTimeout(() => this.#flushOutput(), this.#input.reportMilliseconds ?? defaultReportMilliseconds);
+    this.#reportTimer ??= setTimeout(() => this.#reportLeftOut(), this.#input.reportMilliseconds ?? defaultReportMilliseconds);
     this.#inTurn += line.text.length + 1;
     if (this.#inTurn < leftOutBytesInTurn) return undefined;
     this.#inTurn = 0;
@@ -129,7 +129,7 @@ export class LogBatch {
    * Reports the left-out lines, with the time of the latest line, so that the next reading does not count the same
    * lines again.
    */
-  #flushOutput(): void {
+  #reportLeftOut(): void {
     clearTimeout(this.#reportTimer);
     this.#reportTimer = undefined;
     if (this.#leftOut === 0 || this.#latest === null) return;

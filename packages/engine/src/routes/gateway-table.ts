@@ -2,7 +2,7 @@ import type { Backend, Gateway, HostCertificate, HttpRoute, Instance, RouteTable
 import type { ReleaseConfig } from '../model.ts';
 import type { GatewayDomains } from '../port.ts';
 
-/**
+/*
  * Computes the gateway's table from releases, instances and domains. Pure, but for asking the gateway what it accepts.
  */
 

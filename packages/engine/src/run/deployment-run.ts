@@ -177,10 +177,13 @@ export class DeploymentRun {
     const isLookup = (name: StepName): boolean => parts.kinds.step(name).isLookup === true;
     const asking = member.plan.build.filter(isLookup);
     const working = member.plan.build.filter((name) => !isLookup(name));
-    await inTurn(lookups, { cancel, abandon }, async () => {
+    const ask = async (): Promise<void> => {
       await this.#runner.enter(member, 'BUILDING', asking);
       await this.#runner.run(member, asking, cancel);
-    });
+    };
+    // An image that is only pulled needs no git host, so it does not wait for those of other services.
+    if (asking.length === 0) await ask();
+    else await inTurn(lookups, { cancel, abandon }, ask);
     if (working.every((name) => member.done.has(name))) return;
     await inTurn(builds, { cancel, abandon }, () => this.#runner.run(member, working, cancel));
   }

@@ -20,7 +20,7 @@ interface Run {
 function begin(
   work: (signal: AbortSignal) => Promise<void>,
   deadlineSeconds = 120,
-  changes: Partial<Pick<StepRunInput, 'isBegun' | 'next'>> & { readonly isCanceled?: true } = {},
+  changes: Partial<Pick<StepRunInput, 'isBegun' | 'isRepeated' | 'next'>> & { readonly isCanceled?: true } = {},
 ): Run {
   const recorded: string[] = [];
   const abandon = new AbortController();
@@ -98,6 +98,10 @@ test('a cancel between two steps ends the one that was recorded to begin, and re
   const begun = begin(hard, 120, { isBegun: true, isCanceled: true });
   expect(await begun.end).toBeInstanceOf(Canceled);
   expect(begun.recorded).toEqual(['CANCELED']);
+  // The process that had begun it was killed before the cancel.
+  const repeated = begin(hard, 120, { isRepeated: true, isCanceled: true });
+  expect(await repeated.end).toBeInstanceOf(Canceled);
+  expect(repeated.recorded).toEqual(['CANCELED']);
   const other = begin(hard, 120, { isCanceled: true });
   expect(await other.end).toBeInstanceOf(Canceled);
   expect(other.recorded).toEqual([]);

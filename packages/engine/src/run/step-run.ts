@@ -58,7 +58,9 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
   if (isCanceled()) {
-    if (input.isBegun) await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'CANCELED' });
+    // Otherwise the step would be shown as running after the end of the deployment.
+    const isOpen = input.isBegun || input.isRepeated;
+    if (isOpen) await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'CANCELED' });
     throw new Canceled();
   }
   if (!input.isBegun) await journal.beginStep(task.serviceId, input.position);

@@ -175,6 +175,17 @@ test('a service whose image exists does not wait for the builds of others', asyn
   expect(builds.held).toHaveLength(1);
 });
 
+test('a service that is not built does not wait for git hosts that do not answer others', async () => {
+  fixture = await createTestEngine();
+  const lookups = hold('resolve');
+  for (let index = 0; index < 2; index += 1) {
+    const environment = { ...fixture.environment, environmentId: randomUUID() };
+    await fixture.deploy([service(), service(), service(), service()], { environment });
+  }
+  await isHeld(lookups, 8);
+  expect(await fixture.ends(await fixture.deploy([image(null)]))).toBe('SUCCEEDED');
+});
+
 describe('a cancel', () => {
   test('ends what waits for the builds of others', async () => {
     fixture = await createTestEngine({ maximumBuilds: 1 });

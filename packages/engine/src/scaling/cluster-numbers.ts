@@ -6,7 +6,7 @@ import { isScaled, letDecide, markOf, instancesThatFit, withinLimits } from './b
 
 // Somebody else may have changed the scaling objects, and checking costs some requests for each service. A missing
 // component of the cluster may be installed at any time.
-const reportAgainMilliseconds = 300_000;
+const sendAgainMilliseconds = 300_000;
 
 /**
  * Reads the numbers of instances from a cluster that decides them, for the one process that scales. Also sends the
@@ -18,7 +18,7 @@ export class ClusterNumbers {
   readonly #driver: string;
   readonly #onChange: () => void;
   /** When the settings of a service were last sent, and whether the cluster has decided on the service since. */
-  readonly #reported = new Map<string, { readonly at: number; readonly decides: boolean }>();
+  readonly #sent = new Map<string, { readonly at: number; readonly decides: boolean }>();
   #watching: Promise<void> | null = null;
 
   constructor(parts: EngineParts, driver: string, onChange: () => void) {
@@ -60,7 +60,7 @@ export class ClusterNumbers {
     const numbers = new Map<string, number | null>();
     for (const row of rows) {
       const found = known.get(row.service_id);
-      const decides = await this.#report(row, found, signal);
+      const decides = await this.#sendSettings(row, found, signal);
       if (found === undefined && !decides && row.config.scaling?.events === undefined) continue;
       const number = found === undefined ? null : withinLimits(found.instances, row.config, await capacity(found, row.config));
       numbers.set(row.service_id, number);
@@ -87,13 +87,13 @@ export class ClusterNumbers {
   /**
    * Sends the settings of a service to the cluster if necessary. Returns whether the cluster decides on the service.
    */
-  async #report(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
+  async #sendSettings(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
     const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
-    const reported = this.#reported.get(service);
-    const isCurrent = found === undefined ? reported?.decides === false : found.mark === markOf(row, scaleDownSeconds);
-    const again = found === undefined ? 4_000 * metricsSeconds : reportAgainMilliseconds;
-    if (isCurrent && (reported?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
+    const sent = this.#sent.get(service);
+    const isCurrent = found === undefined ? sent?.decides === false : found.mark === markOf(row, scaleDownSeconds);
+    const again = found === undefined ? 4_000 * metricsSeconds : sendAgainMilliseconds;
+    if (isCurrent && (sent?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
     const owner = {
       installation,
       organization: row.organization_id,
@@ -107,7 +107,7 @@ export class ClusterNumbers {
       const [now] = await this.#parts.database.many(scaledServices, [this.#driver, service]);
       if (now?.rollout !== rollout) return found !== undefined;
       const decides = await letDecide(this.#parts, this.#driver, { owner, rollout, config, instances }, signal);
-      this.#reported.set(service, { at: performance.now(), decides });
+      this.#sent.set(service, { at: performance.now(), decides });
       return decides;
     } catch (error) {
       if (!signal.aborted)

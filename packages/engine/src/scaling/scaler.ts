@@ -50,7 +50,7 @@ export class Scaler {
   readonly #parts: EngineParts;
   readonly #driver: string;
   readonly #keeper: Keeper;
-  readonly #locations = new Semaphore(atOnce);
+  readonly #slots = new Semaphore(atOnce);
   readonly #memory = new Map<string, ScalingMemory>();
   readonly #pausedUntil = new Map<string, number>();
   readonly #underWay = new Map<string, Promise<void>>();
@@ -197,7 +197,7 @@ export class Scaler {
 
   #begin(serviceId: string, leads: AbortSignal): void {
     let isReached = false;
-    const done = this.#locations
+    const done = this.#slots
       .use(async () => {
         isReached = await this.#scale(serviceId, leads);
       })

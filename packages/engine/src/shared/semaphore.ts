@@ -3,8 +3,8 @@ export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(locations: number) {
-    this.#free = locations;
+  constructor(slots: number) {
+    this.#free = slots;
   }
 
   /** A waiting caller whose signal aborts leaves the queue. The call then rejects with the reason of the signal. */

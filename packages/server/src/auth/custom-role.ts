@@ -28,7 +28,7 @@ const forbidden = (why: string): Verdict => ({ kind: 'forbidden', why });
 
 /**
  * Decides whether a custom role permits an operation. This is the only such decision, beside `checkEnvironment` for
- * places that a body names.
+ * environments that a body names.
  */
 export function judge(rights: CustomRights, operation: Operation, location: ResourceLocation): Verdict {
   const need = customNeed(operation);

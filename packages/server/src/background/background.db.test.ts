@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { statement } from '@davit/db';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { CertificateIssuer } from '../resources/certificate/index.ts';
+import { GitWorker } from '../resources/git-event/index.ts';
 import { Background } from './background.ts';
 
 let server: TestServer;
@@ -53,4 +55,23 @@ test('what is kept no longer is removed, and nothing else', async () => {
   await background.start();
   await background.stop();
   expect(await database.one(left, [logged, webhookId])).toEqual({ events: 2, keys: 2, deliveries: 2 });
+});
+
+test('a start that fails leaves nothing at work', async () => {
+  const { deps } = server.api;
+  const fails = vi.spyOn(CertificateIssuer.prototype, 'start').mockRejectedValue(new Error('the database is away'));
+  const ends = vi.spyOn(GitWorker.prototype, 'stop');
+  try {
+    const background = new Background({
+      deps: { ...deps, config: { ...deps.config, gatewayHttpsPort: 4443, acme: null } },
+      connectionString: server.database.connectionString,
+      version: '1',
+      log: { info: () => undefined, warn: () => undefined },
+    });
+    await expect(background.start()).rejects.toThrow('the database is away');
+    expect(ends).toHaveBeenCalledOnce();
+  } finally {
+    fails.mockRestore();
+    ends.mockRestore();
+  }
 });

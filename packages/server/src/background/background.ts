@@ -96,13 +96,21 @@ export class Background {
     });
   }
 
-  /** Starts the work. CONFIGURATION_INVALID, or the database is unreachable: nothing was started. */
+  /**
+   * Starts the work. Fails with CONFIGURATION_INVALID, or if the database is unreachable; nothing works then, and the
+   * object cannot be started again.
+   */
   async start(): Promise<void> {
     const authority = await authorityOf(this.#parts.deps);
-    await this.#git.start(this.#parts.connectionString);
-    if (authority !== null) {
-      this.#issuer = new CertificateIssuer({ ...this.#parts, authority });
-      await this.#issuer.start();
+    try {
+      await this.#git.start(this.#parts.connectionString);
+      if (authority !== null) {
+        this.#issuer = new CertificateIssuer({ ...this.#parts, authority });
+        await this.#issuer.start();
+      }
+    } catch (error) {
+      await this.stop();
+      throw error;
     }
     this.#deliverer.start();
     this.#mails?.start();

@@ -42,6 +42,16 @@ test('a file of the operator takes its place', async () => {
   }
 });
 
+test('a file of an earlier version, which says places for locations, is read', () => {
+  const text = JSON.stringify(own).replaceAll('"locations"', '"places"');
+  expect(text).toContain('"places"');
+  expect(parseCatalogue(text, 'a file')).toEqual(own);
+  const wrong = changed(({ vendors }) => (vendors.AWS.instance_types[0].places = ['mars']));
+  expect(() => parseCatalogue(wrong, 'a file')).toThrow('is offered in mars');
+  const both = changed(({ vendors }) => (vendors.VENDORA.instance_types[0].places = ['fr-par']));
+  expect(() => parseCatalogue(both, 'a file')).toThrow('has the unknown property places');
+});
+
 test('what is wrong is told with its place', () => {
   const faults: readonly (readonly [string, string])[] = [
     ['{', 'is not JSON'],

@@ -79,7 +79,7 @@ export function vendorOf(catalogue: Catalogue, provider: string): CatalogueVendo
 }
 
 /**
- * Returns whether a type is offered at a place: a region or a zone. A region offers every type that one of its zones
+ * Returns whether a type is offered at a location: a region or a zone. A region offers every type that one of its zones
  * offers.
  */
 export function isOffered(vendor: CatalogueVendor, locations: readonly string[] | undefined, location: string): boolean {

@@ -10,6 +10,8 @@ export interface DocumentKind<Content> {
   readonly variable: string;
   readonly ownFile: URL;
   readonly schema: Readonly<Record<string, unknown>>;
+  /** Present names of properties by names that earlier versions used, and that files of operators may still have. */
+  readonly formerNames?: Readonly<Record<string, string>>;
   /** Returns the faults that a schema cannot express. */
   readonly contradictions: (content: Content) => readonly ErrorDetail[];
 }
@@ -33,7 +35,8 @@ export async function readDocument<Content>(kind: DocumentKind<Content>, file: s
 export function parseDocument<Content>(kind: DocumentKind<Content>, text: string, name: string): Content {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    const { formerNames } = kind;
+    value = JSON.parse(text, formerNames && ((_, part: unknown) => withPresentNames(part, formerNames)));
   } catch (error) {
     throw invalid(kind, name, [{ path: '', message: `is not JSON: ${messageOf(error)}` }]);
   }
@@ -43,6 +46,17 @@ export function parseDocument<Content>(kind: DocumentKind<Content>, text: string
   const faults = kind.contradictions(value);
   if (faults.length > 0) throw invalid(kind, name, faults);
   return value;
+}
+
+/** Returns an object with its properties under their present names, and any other value as it is. */
+function withPresentNames(value: unknown, formerNames: Readonly<Record<string, string>>): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]: [string, unknown]) => {
+      const present = Object.hasOwn(formerNames, name) ? formerNames[name] : undefined;
+      return [present === undefined || Object.hasOwn(value, present) ? name : present, part];
+    }),
+  );
 }
 
 function toDetail(error: { instancePath: string; message?: string; params: Record<string, unknown> }): ErrorDetail {

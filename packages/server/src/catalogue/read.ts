@@ -8,6 +8,7 @@ const kind: DocumentKind<Catalogue> = {
   variable: 'DAVIT_CATALOGUE',
   ownFile: new URL('../../data/cloud-catalogue.json', import.meta.url),
   schema: catalogueSchema,
+  formerNames: { places: 'locations' },
   contradictions,
 };
 
@@ -21,7 +22,7 @@ export function parseCatalogue(text: string, name: string): Catalogue {
   return parseDocument(kind, text, name);
 }
 
-/** Returns the faults that a schema cannot express: duplicate names, and places that do not exist. */
+/** Returns the faults that a schema cannot express: duplicate names, and locations that do not exist. */
 function contradictions(catalogue: Catalogue): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
   const features = vendorWords.flatMap((word) => catalogue.vendors[word].features.map(({ id }) => id));

@@ -10,6 +10,9 @@ export interface Outlet {
   end(text: string): void;
 }
 
+/** Bytes that a client must read within its patience. A longer text is written in parts, so a slow client has time. */
+const bytesAtOnce = 32_768;
+
 export interface OutletOptions {
   /** Milliseconds that a client may read nothing before the stream ends. */
   readonly patienceMilliseconds: number;
@@ -19,11 +22,12 @@ export interface OutletOptions {
 
 /**
  * Returns the outlet of a response. At most one write and the buffer of the socket wait for a client. A client that
- * reads nothing is disconnected, since it would hold both without limit.
+ * reads nothing is disconnected, since it would hold both without limit. The buffer then has the rest of the text, so
+ * that the farewell does not come in the middle of an event.
  */
 export function openOutlet(response: ServerResponse, options: OutletOptions): Outlet {
   const gone = new AbortController();
-  const end = (text: string): void => {
+  const end = (text: string | Buffer): void => {
     if (gone.signal.aborted) return;
     gone.abort();
     response.end(text);
@@ -37,9 +41,13 @@ export function openOutlet(response: ServerResponse, options: OutletOptions): Ou
   return {
     gone: gone.signal,
     write: async (text) => {
-      if (gone.signal.aborted || response.write(text)) return;
-      const isTaken = await drained(response, gone.signal, options.patienceMilliseconds);
-      if (!isTaken) end(options.farewell);
+      const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+      for (let at = 0; at < bytes.length && !gone.signal.aborted; at += bytesAtOnce) {
+        const next = at + bytesAtOnce;
+        if (response.write(bytes.subarray(at, next))) continue;
+        const isTaken = await drained(response, gone.signal, options.patienceMilliseconds);
+        if (!isTaken) end(Buffer.concat([bytes.subarray(next), Buffer.from(options.farewell)]));
+      }
     },
     end,
   };

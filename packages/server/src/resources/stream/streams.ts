@@ -78,7 +78,9 @@ export class Streams {
     };
     const subscription = new Subscription(parts, requested, () => {
       this.#open.delete(subscription);
-      if (this.#open.size === 0) this.#whenEmpty();
+      if (this.#open.size > 0) return;
+      this.#pages.clear();
+      this.#whenEmpty();
     });
     this.#open.set(subscription, actor);
     return subscription;
