@@ -113,7 +113,7 @@ export class Keeper {
       unready: (runtime) => this.#probers.unready(runtime),
       pauseSeconds: (instance) => (instance.restarts === undefined ? this.#revival.pauseSeconds(instance) : null),
       stored: (instance) => this.#logs.stored(instance.id),
-      onNoted: () => this.#lookForCondition(),
+      onNoted: () => this.#lookSoon(),
     });
     this.#probers = new Probers(parts, driver, {
       onDead: (instance, attempts) => void this.#revival.ofFailedLiveness({ instance, attempts }),
@@ -192,11 +192,6 @@ export class Keeper {
       },
       Math.max(eventPauseMilliseconds, pauseForEachLook * this.#lookMilliseconds),
     );
-  }
-
-  /** Looks at once: the status of a service must follow its condition within seconds, also on a busy machine. */
-  #lookForCondition(): void {
-    if (!this.#stop.signal.aborted) void this.look();
   }
 
   async #watch(): Promise<void> {

@@ -135,7 +135,7 @@ function parseInstructions(text: string, escape: string): Instruction[] {
     const instruction = toInstruction(joined.trim(), firstLineOf(lines, first) + 1);
     const endings = heredocs(instruction);
     // Builders refuse a file with such a document. The search for further ends would take a time that is quadratic.
-    const end = endings.length === 0 || hasEndlessDocument ? null : endOf(endings, lines, index);
+    const end: number | null = endings.length === 0 || hasEndlessDocument ? null : endOf(endings, lines, index);
     hasEndlessDocument ||= endings.length > 0 && end === null;
     const document = end === null ? null : lines.slice(index, end).join('\n');
     index = end ?? index;
