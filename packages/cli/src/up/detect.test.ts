@@ -195,7 +195,7 @@ test('what npm wrote into package.json is no program: the folder is of its other
   // A build makes the file of a program in TypeScript.
   expect(await detect(folder(written))).toMatchObject({ language: 'Node', facts: { start: 'node index.js' } });
   expect(await detect(folder({ 'package.json': '{"main": "index.js"}' }))).toBeNull();
-  // What is in such a folder is not listed.
+  // Files in such a folder are not listed.
   expect(await detect(folder({ 'package.json': '{"main": "dist/index.js"}' }))).toMatchObject({ language: 'Node' });
 });
 

@@ -1,7 +1,7 @@
 import type { CallAnswer, CallInput } from '@davit/client';
 import { queryOptions, type QueryKey } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { referencesOf, type Reference, type Seen } from '../pages/graph/references.ts';
+import { referencesOf, type Seen } from '../pages/graph/references.ts';
 import type { Service } from '../words.ts';
 import { linksIn, queries } from './queries.ts';
 
@@ -10,6 +10,12 @@ const atOnce = 4;
 
 type Query = CallInput<'listVariables'>['query'];
 
+/** Returns a function that keeps the former data of a query while it is read again, if they are of this environment. */
+export function keptIn(environmentId: string) {
+  return <Data>(before: Data | undefined, query: { readonly queryKey: QueryKey } | undefined): Data | undefined =>
+    query?.queryKey[1] === environmentId ? before : undefined;
+}
+
 /** Which services of an environment refer to which. The variables of each service are one read. */
 export const referencesIn = (environmentId: string, services: readonly Service[]) =>
   queryOptions({
@@ -17,8 +23,7 @@ export const referencesIn = (environmentId: string, services: readonly Service[]
     // Two hundred reads each time that somebody comes back to the tab would be too much for what seldom changes.
     staleTime: 60_000,
     // A service that is added or removed leaves the other arrows where they are; those of another environment go.
-    placeholderData: (before: Reference[] | undefined, query: { readonly queryKey: QueryKey } | undefined) =>
-      query?.queryKey[1] === environmentId ? before : undefined,
+    placeholderData: keptIn(environmentId),
     queryFn: async ({ signal }) => {
       const wanted: { readonly serviceId: string | null; readonly query: Query }[] = [
         { serviceId: null, query: { parent_id: environmentId, scope: 'ENVIRONMENT' } },

@@ -1,6 +1,6 @@
 import { plural, type Service } from '../../words.ts';
 
-/** What a deletion asks about. */
+/** The question of a deletion. */
 export interface Loss {
   readonly verb: string;
   readonly words: string;
