@@ -8,7 +8,7 @@ const kind: DocumentKind<Catalogue> = {
   variable: 'DAVIT_CATALOGUE',
   ownFile: new URL('../../data/cloud-catalogue.json', import.meta.url),
   schema: catalogueSchema,
-  formerNames: { places: 'locations' },
+  formerNames: Object.fromEntries([['places', 'locations']]),
   contradictions,
 };
 
