@@ -42,5 +42,8 @@ test('npm installs the command line from the address of the server, and the comm
   expect(ran.stdout).toBe('davit runs\n');
   const listed = await run('npm', ['list', '--global', '--json', ...options], { cwd: folder });
   expect(JSON.parse(listed.stdout)).toMatchObject({ dependencies: { davit: { version: '1.2.3' } } });
+  const { headers } = await app.inject('/cli/davit.tgz');
+  const again = await app.inject({ url: '/cli/davit.tgz', headers: { 'if-none-match': String(headers['etag']) } });
+  expect(again.statusCode).toBe(304);
   await app.close();
 });

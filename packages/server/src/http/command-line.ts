@@ -3,7 +3,7 @@ import { access, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { commandLinePackage } from './command-line-package.ts';
-import { staticText } from './static-text.ts';
+import { namesTag, staticText } from './static-text.ts';
 
 /** The one file into which the command line is built. */
 const builtFile = fileURLToPath(new URL('../../../cli/dist/davit.mjs', import.meta.url));
@@ -34,18 +34,17 @@ export function addCommandLine(pages: FastifyInstance, version: string, file = b
   );
   pages.get(
     '/cli/davit.tgz',
-    whenBuilt(async (_request, reply) => {
+    whenBuilt(async (request, reply) => {
       archive ??= readFile(file, 'utf8').then((text) => commandLinePackage(text, version));
       const body = await archive.catch((error: unknown) => {
         // The next request tries again.
         archive = undefined;
         throw error;
       });
-      const etag = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-      return reply
-        .headers({ etag: `"${etag}"`, 'cache-control': 'no-cache' })
-        .type('application/gzip')
-        .send(body);
+      const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+      void reply.headers({ etag, 'cache-control': 'no-cache' });
+      if (namesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.type('application/gzip').send(body);
     }),
   );
 }

@@ -44,6 +44,7 @@ export function staticText(type: string, make: () => string | Promise<string>, c
   };
 }
 
-function namesTag(header: string | undefined, tag: string): boolean {
+/** Returns whether the header `If-None-Match` names the tag, which stands in quotes. */
+export function namesTag(header: string | undefined, tag: string): boolean {
   return header?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag) ?? false;
 }
