@@ -11,7 +11,7 @@ test('an operation says which scope, roles and rights of custom roles it needs',
   expect(whoMay(operations.deleteOrganization)).toBe('Who may: scope ADMIN; Owner.');
   expect(whoMay(operations.signIn)).toBe('Who may: everybody, without a token.');
   expect(whoMay(operations.createPasskey)).toBe('Who may: signed-in people, no API tokens.');
-  expect(whoMay(operations.createVariable)).toBe('Who may: API tokens only: scope WRITE; Owner, Admin, DevOps.');
+  expect(whoMay(operations.createVariable)).toBe('Who may: scope WRITE; Owner, Admin, DevOps; custom roles with MANAGER.');
 });
 
 test('who may use an operation stands once in its description, before its error codes', () => {

@@ -36,8 +36,9 @@ function callersOf(operation: Operation): string {
     // Only the token of the instance belongs to no organization: the other tokens could not see the new one.
     case 'ADMIN':
       return 'signed-in people; the token of the instance’s administrator';
+    // The body names what the caller must be allowed to change, see `target`.
     default:
-      return `API tokens only: ${members}`;
+      return `${members}; ${customRoles.MANAGER}`;
   }
 }
 

@@ -61,7 +61,7 @@ const Version = Type.String({ pattern: '^[0-9]+(\\.[0-9]+){0,3}$', maxLength: 50
 const fields = {
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
   accessibility: Type.Optional(
-    about('From where it is reachable. PUBLIC has no TLS.', Nullable(Words(databaseAccessibilities, { default: 'PRIVATE' }))),
+    about('From where it is reachable.', Nullable(Words(databaseAccessibilities, { default: 'PRIVATE' }))),
   ),
   cpu: Type.Optional(
     about(
@@ -69,7 +69,12 @@ const fields = {
       Nullable(Type.Integer({ default: 250, minimum: 10, maximum: 2_147_483_647 })),
     ),
   ),
-  memory: processFields.memory,
+  memory: Type.Optional(
+    about(
+      'The memory limit, in MB. Absent: 100 for PostgreSQL and Redis, 256 for MongoDB, 512 for MySQL.',
+      Nullable(Type.Integer({ minimum: 6, maximum: 2_147_483_647 })),
+    ),
+  ),
   storage: Type.Optional(
     about(
       'The expected size in GB. It cannot shrink after the first deployment.',

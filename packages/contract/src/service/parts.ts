@@ -149,7 +149,7 @@ export const Healthchecks = Named(
   'Healthchecks',
   Type.Object({
     readiness_probe: Type.Optional(
-      about('Only ready instances get requests. null: ready when its ports accept.', Nullable(Probe)),
+      about('Only ready instances get requests. Replaces the check of the ports; null: ready when they accept.', Nullable(Probe)),
     ),
     liveness_probe: Type.Optional(about('A failing instance is restarted. null: only an exit counts.', Nullable(Probe))),
   }),

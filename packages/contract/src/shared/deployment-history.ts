@@ -96,7 +96,7 @@ const HistoryDetails = Named(
       'What was deployed of a Terraform configuration.',
     ),
   ]),
-  'What was deployed, by the type of the service; empty for a database.',
+  'What was deployed, by the type of the service: of an application the commit, of a database the image.',
 );
 
 const HistoryService = Named(

@@ -37,7 +37,7 @@ export type ServiceState = (typeof serviceStates)[number];
 
 export const deploymentStatuses = enumeration('DeploymentStatus', {
   NEVER_DEPLOYED: 'Nothing is deployed, and nothing was tried.',
-  OUT_OF_DATE: 'It was edited after the deployment, or the deployment failed.',
+  OUT_OF_DATE: 'It was edited or rolled back, or the deployment failed.',
   UP_TO_DATE: 'The current configuration is deployed.',
 });
 

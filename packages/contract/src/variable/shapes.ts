@@ -21,7 +21,7 @@ const common = {
   service_id: Type.Optional(about('The service that it belongs to or comes from. Absent: none.', Uuid)),
   service_name: Type.Optional(about('The name of that service.', Type.String())),
   service_type: Type.Optional(Words(serviceTypes)),
-  owned_by: Type.Optional(about('Davit, for variables that Davit made.', Type.String())),
+  owned_by: Type.Optional(about('Always `Davit`.', Type.String())),
 };
 
 const RelatedVariable = Named(

@@ -38,14 +38,20 @@ const journeys: readonly Journey[] = [
     steps: [
       ['listApplicationDeploymentHistoryV2', 'Find the last deployment that worked, and its `release_id`.'],
       ['deployApplication', 'Send that `release_id`: nothing is built, and the present instances serve until it is ready.'],
-      ['editApplication', 'Switch `auto_deploy` off, or the next push replaces the release.'],
+      [
+        'editApplication',
+        'Take back what failed, which the configuration still has, and switch `auto_deploy` off, or the next push replaces the release.',
+      ],
     ],
   },
   {
     title: 'Read why a deployment failed',
     steps: [
       ['getApplicationStatus', '`failure` has the cause, what to do, the last lines, and what changed since it last worked.'],
-      ['listEnvironmentLogs', 'All lines of a deployment, those of its build included.'],
+      [
+        'listEnvironmentLogs',
+        'All lines of a deployment, those of its build included. Send the `execution_id` of the status as `version`.',
+      ],
       ['searchServiceLog', 'The lines that the program itself printed.'],
     ],
   },
