@@ -278,8 +278,8 @@ export async function formerGone(fake: FakeCluster): Promise<void> {
   await eventually(() => Promise.resolve(isGone() || undefined), 'the end of the former instances', 30_000);
 }
 
-/** Waits for a condition for at most ten seconds, or as long as is given. */
-export async function eventually<T>(condition: () => Promise<T | undefined>, what: string, milliseconds = 10_000): Promise<T> {
+/** Waits for a condition for at most thirty seconds, as a keeper looks every ten, or as long as is given. */
+export async function eventually<T>(condition: () => Promise<T | undefined>, what: string, milliseconds = 30_000): Promise<T> {
   const until = Date.now() + milliseconds;
   for (;;) {
     const found = await condition();
