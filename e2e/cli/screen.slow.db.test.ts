@@ -37,7 +37,15 @@ async function change(service: 'api' | 'web'): Promise<void> {
 test('a deployment changes its lines in place; nothing is wider than the terminal', async () => {
   for (const columns of [80, 200]) {
     await change('api');
-    const { code, screen } = await terminal.inTerminal(['deploy', '--all'], { columns }).ended;
+    // Without a pause, all of it may be over before the lines are drawn once.
+    const script = server.fake.script;
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    server.fake.script = { ...script, before: ({ method }) => (method === 'awaitReady' ? held : undefined) };
+    const deploying = terminal.inTerminal(['deploy', '--all'], { columns });
+    await vi.waitFor(() => expect(deploying.screen()).toContain('starting'), 15_000);
+    release();
+    const { code, screen } = await deploying.ended;
+    server.fake.script = script;
     expect(code).toBe(0);
     expect(screen).toContain('\u001B[6A');
     expect(widest(screen)).toBeLessThanOrEqual(columns);
