@@ -1,3 +1,6 @@
+/** The longest delay of a timer in milliseconds: Node.js turns longer ones into one millisecond. */
+export const longestTimerMilliseconds = 2 ** 31 - 1;
+
 /**
  * A signal that never aborts, for calls that need one. Callees must remove the listeners that they add, because the
  * signal lives as long as the process.

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, Send } from '@davit/client';
+import { sleep, type HttpRequest, type HttpResponse, type Send } from '@davit/client';
 
 /** HTTP statuses that pass: of RATE_LIMITED, OVERLOADED, DATABASE_UNAVAILABLE and the like. */
 const passing: ReadonlySet<number> = new Set([429, 503]);
@@ -21,7 +21,8 @@ export function retrying(send: Send): Send {
       if (performance.now() + wait > end) return response;
       // The connection is free for the next request once the response is read.
       await response.text();
-      await waitFor(wait, request.signal);
+      await sleep(wait, request.signal);
+      request.signal?.throwIfAborted();
     }
   };
 }
@@ -34,20 +35,4 @@ function isRead({ method = 'GET', headers }: HttpRequest): boolean {
 function retryAfterOf({ headers }: HttpResponse): number {
   const text = headers.get('retry-after') ?? '';
   return /^\d+$/.test(text) ? Number(text) * 1000 : 0;
-}
-
-/** Waits; throws the reason of the signal as soon as it aborts. */
-function waitFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason instanceof Error ? signal.reason : new Error(String(signal?.reason)));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', leave);
-      resolve();
-    }, milliseconds);
-    if (signal?.aborted === true) leave();
-    else signal?.addEventListener('abort', leave, { once: true });
-  });
 }

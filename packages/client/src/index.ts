@@ -8,6 +8,6 @@ export {
   type StreamOperationId,
 } from './client.ts';
 export { ApiError } from './api-error.ts';
-export type { Received, StreamOptions } from './stream.ts';
+export { sleep, type Received, type StreamOptions } from './stream.ts';
 export type { HttpRequest, HttpResponse, Send } from './transport.ts';
 export type * from './types.ts';

@@ -31,7 +31,7 @@ export function proxyCluster(kind: string, use: Use<ClusterDriver>): ClusterDriv
     ping: (signal) => use(signal, (cluster, within) => cluster.ping(within)),
     start: (workload, call) => use(call.signal, (cluster, signal) => cluster.start(workload, { ...call, signal })),
     awaitReady: (workload, call) => use(call.signal, (cluster, signal) => cluster.awaitReady(workload, { ...call, signal })),
-    keepUp: (instances, signal) => use(signal, (cluster, within) => cluster.keepUp(instances, within), false),
+    setRestartPolicy: (instances, signal) => use(signal, (cluster, within) => cluster.setRestartPolicy(instances, within), false),
     observe: (selector, signal) => use(signal, (cluster, within) => cluster.observe(selector, within)),
     retire: (selector, graceSeconds, call) =>
       use(call.signal, (cluster, signal) => cluster.retire(selector, graceSeconds, { ...call, signal })),

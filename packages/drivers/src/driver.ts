@@ -275,11 +275,11 @@ export interface ClusterDriver {
   awaitReady(workload: Workload, context: CallContext): Promise<readonly Instance[]>;
 
   /**
-   * Lets the cluster start these instances again by itself when they exit, also while Davit does not run. Called once
-   * they receive requests. Does nothing where the cluster always does so or never should, nor for instances that are
-   * gone. Fails with ENGINE_FAILED if the cluster refuses.
+   * Sets the restart policy: the cluster starts these instances again by itself when they exit, also while Davit does
+   * not run. Called once they receive requests. Does nothing where the cluster always does so or never should, nor for
+   * instances that are gone. Fails with ENGINE_FAILED if the cluster refuses.
    */
-  keepUp(instances: readonly Instance[], signal: AbortSignal): Promise<void>;
+  setRestartPolicy(instances: readonly Instance[], signal: AbortSignal): Promise<void>;
 
   /** Returns the instances that exist now, ordered by rollout and index. */
   observe(selector: Selector, signal: AbortSignal): Promise<readonly Instance[]>;

@@ -62,12 +62,12 @@ describe('a deployment', () => {
   });
 
   test('lets the engine restart the instances that serve, also those that are kept', async () => {
-    const keepUp = vi.spyOn(fixture.fake.cluster, 'keepUp');
+    const setRestartPolicy = vi.spyOn(fixture.fake.cluster, 'setRestartPolicy');
     const shop = service();
     for (const number of [1, 2]) await finished(number, () => fixture.deploy([shop]));
     expect(fixture.fake.calls.filter(({ method }) => method === 'start')).toHaveLength(1);
     const instance = expect.objectContaining({ service: shop.serviceId });
-    expect(keepUp.mock.calls.map(([instances]) => instances)).toEqual([[instance], [instance]]);
+    expect(setRestartPolicy.mock.calls.map(([instances]) => instances)).toEqual([[instance], [instance]]);
   });
 
   test('of an image pulls it, and runs what its tag meant then', async () => {

@@ -559,7 +559,7 @@ for (const kind of testEngineKinds()) {
       it('is told at once that the engine is gone, and finds everything when it is back', async () => {
         const requested = workload();
         const instance = await run(requested);
-        await driver.keepUp([instance], signal);
+        await driver.setRestartPolicy([instance], signal);
         const following = driver
           .followLogs(instance.id, null, () => undefined, signal)
           .then(

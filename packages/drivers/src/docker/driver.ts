@@ -113,7 +113,7 @@ class DockerDriver implements ClusterDriver {
   // Sets the restart policy only once the instance serves, so that the engine never restarts a failing instance. The
   // policy restarts instances after a reboot even while Davit is not running. Podman 4.3 restarts without any pause
   // between attempts, so with Podman only Davit restarts instances.
-  async keepUp(instances: readonly Instance[], signal: AbortSignal): Promise<void> {
+  async setRestartPolicy(instances: readonly Instance[], signal: AbortSignal): Promise<void> {
     if (this.#engine !== 'docker') return;
     const body = { RestartPolicy: { Name: 'unless-stopped' } };
     try {

@@ -211,7 +211,7 @@ class MemoryCluster implements FakeCluster {
           })
           .map(({ instance }) => instance),
       ),
-    keepUp: () => Promise.resolve(),
+    setRestartPolicy: () => Promise.resolve(),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
         this.#containers.select(selector).map(({ instance }) => instance),

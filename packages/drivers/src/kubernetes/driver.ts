@@ -142,7 +142,7 @@ export class KubernetesDriver implements ClusterDriver {
   }
 
   /** Does nothing: the controllers of Kubernetes start instances again from the beginning. */
-  keepUp(): Promise<void> {
+  setRestartPolicy(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -1,3 +1,4 @@
+import { Loop } from '@davit/base';
 import type { DriverError } from '@davit/drivers';
 import { raiseCondition } from '../conditions/conditions.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
@@ -17,10 +18,9 @@ export class ClusterFaults {
   readonly #driver: string;
   readonly #stop: AbortSignal;
   readonly #onNoted: () => void;
-  #reading: Promise<void> = Promise.resolve();
-  /** The snapshot to read once the current reading has ended. */
-  #next: ClusterSnapshot | null = null;
-  #isReading = false;
+  readonly #loop: Loop;
+  /** The newest snapshot, which the next reading is of. */
+  #newest: ClusterSnapshot | null = null;
 
   /** `onNoted` is called after a condition has changed. */
   constructor(parts: EngineParts, driver: string, watchers: { readonly stop: AbortSignal; readonly onNoted: () => void }) {
@@ -28,34 +28,25 @@ export class ClusterFaults {
     this.#driver = driver;
     this.#stop = watchers.stop;
     this.#onNoted = watchers.onNoted;
+    this.#loop = new Loop({
+      look: async () => {
+        if (this.#newest !== null && !this.#stop.aborted) await this.#read(this.#newest);
+      },
+      onError: (err) => {
+        if (!this.#stop.aborted) parts.log.warn({ err, driver }, 'the reasons why instances do not serve could not be read');
+      },
+    });
   }
 
   /** Looks for the reasons without waiting for the cluster. */
   note(seen: ClusterSnapshot): void {
-    this.#next = seen;
-    if (this.#isReading) return;
-    this.#isReading = true;
-    this.#reading = this.#readAll();
+    this.#newest = seen;
+    void this.#loop.wake();
   }
 
   /** Resolves when nothing is being recorded. */
-  async settled(): Promise<void> {
-    await this.#reading;
-  }
-
-  async #readAll(): Promise<void> {
-    try {
-      while (this.#next !== null && !this.#stop.aborted) {
-        const seen = this.#next;
-        this.#next = null;
-        await this.#read(seen);
-      }
-    } catch (error) {
-      if (!this.#stop.aborted)
-        this.#parts.log.warn({ err: error, driver: this.#driver }, 'the reasons why instances do not serve could not be read');
-    } finally {
-      this.#isReading = false;
-    }
+  settled(): Promise<void> {
+    return this.#loop.settled();
   }
 
   async #read(seen: ClusterSnapshot): Promise<void> {

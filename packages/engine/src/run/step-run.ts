@@ -1,4 +1,4 @@
-import { abortable, messageOf, retry } from '@davit/base';
+import { abortable, longestTimerMilliseconds, messageOf, retry } from '@davit/base';
 import { DriverError } from '@davit/drivers';
 import type { StepName } from '../plan/plan.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
@@ -41,8 +41,6 @@ export interface StepRunInput {
   readonly force: AbortSignal;
 }
 
-// Node.js turns longer delays into one millisecond. A probe or a job may be given months.
-const longestTimerMilliseconds = 2 ** 31 - 1;
 // Terraform may need minutes to end cleanly. Nothing else takes more than seconds.
 const graceMilliseconds = 600_000;
 
@@ -116,6 +114,7 @@ async function attempt(input: StepRunInput): Promise<StepOutput> {
     call: { signal, log: line, leave: input.abandon, force: input.force },
   };
   const seconds = typeof step.deadlineSeconds === 'number' ? step.deadlineSeconds : step.deadlineSeconds(context);
+  // A probe or a job may be given months.
   const timer = setTimeout(() => deadline.abort(), Math.min(seconds * 1_000, longestTimerMilliseconds));
   const hard = abortAfterGrace(signal);
   try {

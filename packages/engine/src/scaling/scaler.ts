@@ -7,7 +7,7 @@ import { isTransient } from '../shared/retry-policy.ts';
 import { deployedWorkload, ownerOf } from '../workload/deployed-workload.ts';
 import { toFailure } from '../shared/failure.ts';
 import { Semaphore } from '../shared/semaphore.ts';
-import { keepUp } from '../workload/keep-up.ts';
+import { setRestartPolicy } from '../workload/restart-policy.ts';
 import { writeServiceLine } from '../output/service-line.ts';
 import * as store from '../store/scaling.ts';
 import { terminationGrace } from '../workload/workload.ts';
@@ -252,7 +252,7 @@ export class Scaler {
     try {
       const workload = await this.#workload(row);
       await cluster.start(workload, call);
-      await keepUp(this.#parts, this.#driver, await cluster.awaitReady(workload, call), call);
+      await setRestartPolicy(this.#parts, this.#driver, await cluster.awaitReady(workload, call), call);
     } catch (error) {
       if (call.signal.aborted || isTransient(error, { unreachableCluster: true })) throw error;
       await this.#giveUp(row, error, call);

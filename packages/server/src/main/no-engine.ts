@@ -29,7 +29,7 @@ const absentCluster: ClusterDriver = {
   ping: refuse,
   start: refuse,
   awaitReady: refuse,
-  keepUp: refuse,
+  setRestartPolicy: refuse,
   observe: () => Promise.resolve([]),
   retire: nothing,
   revive: refuse,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Variable } from '../variables/draft.ts';
 import { referencesOf, type Seen } from './references.ts';
-import { writtenIn } from './written.ts';
+import { mentionsIn } from './mentions.ts';
 
 const at = '2026-01-01T00:00:00Z';
 const variable = (key: string, value: string | null, scope: Variable['scope'], more: Partial<Variable> = {}): Variable => ({
@@ -87,7 +87,7 @@ test('braces in a file count only where they are replaced, and circles end', () 
 });
 
 test('a word is a host only where an address has one', () => {
-  const named = (value: string) => writtenIn(value).authorities;
+  const named = (value: string) => mentionsIn(value).authorities;
   expect(named('http://api/v1, redis://:secret@cache:6379 and amqp://queue')).toEqual(['api', 'cache', 'queue']);
   expect(named('api:8080')).toEqual(['api']);
   for (const value of ['api', 'the api: 3 of 4', 'https://api.example.org', 'postgres:17-alpine'])

@@ -1,5 +1,5 @@
 import type { Variable } from '../variables/draft.ts';
-import { writtenIn } from './written.ts';
+import { mentionsIn } from './mentions.ts';
 
 /*
  * Which services refer to which: by an alias of a variable that another service provides, by `{{KEY}}` in a value, or
@@ -90,7 +90,7 @@ class Resolver {
     }
     if (variable.value === null) return [];
     const isReplaced = variable.mount_path === null || variable.enable_interpolation_in_file === true;
-    const { keys, words, authorities } = writtenIn(variable.value);
+    const { keys, words, authorities } = mentionsIn(variable.value);
     const ofKeys = isReplaced ? keys.flatMap((key) => this.#ofKey(key, variable, depth)) : [];
     const ofWords = words.flatMap((word) => this.#hosts.get(word) ?? []);
     return [...ofKeys, ...ofWords, ...authorities.flatMap((name) => this.#byName.get(name) ?? [])];

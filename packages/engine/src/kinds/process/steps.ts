@@ -21,7 +21,7 @@ import {
   type StepOutput,
 } from '../../steps/step.ts';
 import { awaitEnding, endSeconds, isHandedOver } from './former.ts';
-import { keepUp } from '../../workload/keep-up.ts';
+import { setRestartPolicy } from '../../workload/restart-policy.ts';
 import { retireOwn } from '../../steps/retire-own.ts';
 import { assertSuits } from '../../steps/suits.ts';
 
@@ -203,7 +203,7 @@ export const route: Step = {
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
     // Comes last: requests need not wait for it. An earlier deployment may have failed before it, and the keeper does
     // not do it for what it starts, so instances that are kept may lack it.
-    await keepUp(parts, task.driver, instances, call);
+    await setRestartPolicy(parts, task.driver, instances, call);
     return {};
   },
   undo: restoreFormerRoutes,
@@ -294,7 +294,7 @@ async function startFormer(context: StepContext): Promise<void> {
   await parts.gateways[task.driver]?.set(task.serviceId, former.config, instances, call.signal);
   const to = { owner: ownerOf(context), rollout: workload.rollout, config: former.config };
   await applyRoutes(parts, task.driver, to, call.signal);
-  await keepUp(parts, task.driver, instances, call);
+  await setRestartPolicy(parts, task.driver, instances, call);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isAppError } from '@davit/base';
+import { isAppError, longestTimerMilliseconds } from '@davit/base';
 import type { Caller } from '../../auth/caller.ts';
 import type { Outlet } from '../../http/outlet.ts';
 import type { Admitted, Stream } from '../../http/call.ts';
@@ -45,7 +45,6 @@ interface ChosenRows {
 
 const textAtOnce = 32_768;
 const retryMilliseconds = 1000;
-const longestTimer = 2_147_483_647;
 const finished: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'WITHDRAWN']);
 
 /**
@@ -149,7 +148,10 @@ export class Subscription implements Stream {
       const { caller, expiresAt } = await this.#requested.admit();
       this.#caller = caller;
       clearTimeout(this.#expiry);
-      this.#expiry = setTimeout(() => this.recheck(), Math.min(longestTimer, Math.max(0, expiresAt - Date.now()) + 1));
+      this.#expiry = setTimeout(
+        () => this.recheck(),
+        Math.min(longestTimerMilliseconds, Math.max(0, expiresAt - Date.now()) + 1),
+      );
     } catch (error) {
       this.#isAdmitted = false;
       throw error;

@@ -1,5 +1,4 @@
-/** Longest time of a timer in milliseconds: Node.js runs a longer one at once. */
-const longestTimer = 2_147_483_647;
+import { longestTimerMilliseconds } from '@davit/base';
 
 /** Lets one waiter wait for news. News that arrives while nobody waits ends the next wait at once. */
 export class Wake {
@@ -17,7 +16,7 @@ export class Wake {
     if (!this.#isAwake) {
       // With many streams, an abort signal for each wait costs more than what is sent after it.
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(milliseconds, longestTimer));
+        const timer = setTimeout(resolve, Math.min(milliseconds, longestTimerMilliseconds));
         this.#end = () => {
           clearTimeout(timer);
           resolve();

@@ -3,7 +3,7 @@ const word = /[a-z0-9][a-z0-9.-]*[a-z0-9]/g;
 /** A host of one word counts only where an address has its host: elsewhere it may be any word. */
 const authority = /(?:\/\/|@)([a-z0-9-]+)(?![a-z0-9.-])|^([a-z0-9-]+):\d{2,5}$/g;
 
-export interface Written {
+export interface Mentions {
   /** The keys to which the value refers as `{{KEY}}`. */
   readonly keys: readonly string[];
   /** The words that can be a host with a name of its own, such as `z1a2b3c4d-postgresql` or `shop.example.org`. */
@@ -13,7 +13,7 @@ export interface Written {
 }
 
 /** Returns what a value names, each once. */
-export function writtenIn(value: string): Written {
+export function mentionsIn(value: string): Mentions {
   const lower = value.toLowerCase();
   const once = (all: readonly string[]): string[] => [...new Set(all)];
   return {

@@ -1,19 +1,19 @@
 import { createFakeCluster, DriverError, type Instance } from '@davit/drivers';
 import { expect, test } from 'vitest';
-import { keepUp } from './keep-up.ts';
+import { setRestartPolicy } from './restart-policy.ts';
 
 const { signal } = new AbortController();
 
-/** Calls `keepUp` on a cluster that does this; returns the lines of the log. */
-async function linesOf(onKeepUp: (instances: readonly Instance[]) => Promise<void>): Promise<string[]> {
+/** Calls `setRestartPolicy` on a cluster that does this; returns the lines of the log. */
+async function linesOf(onCall: (instances: readonly Instance[]) => Promise<void>): Promise<string[]> {
   const { cluster, builder, carrier, gateway, source } = createFakeCluster();
   const lines: string[] = [];
-  const drivers = { docker: { cluster: { ...cluster, keepUp: onKeepUp }, builder, carrier, gateway, source } };
-  await keepUp({ drivers }, 'docker', [], { signal, log: (line) => void lines.push(line) });
+  const drivers = { docker: { cluster: { ...cluster, setRestartPolicy: onCall }, builder, carrier, gateway, source } };
+  await setRestartPolicy({ drivers }, 'docker', [], { signal, log: (line) => void lines.push(line) });
   return lines;
 }
 
-test('a cluster that starts instances again itself is told so, without a line in the log', async () => {
+test('the policy is set without a line in the log', async () => {
   let calls = 0;
   expect(await linesOf(() => Promise.resolve(void (calls += 1)))).toEqual([]);
   expect(calls).toBe(1);

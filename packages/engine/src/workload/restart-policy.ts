@@ -9,17 +9,17 @@ interface Call {
 }
 
 /**
- * Lets a cluster start serving instances again by itself. If the cluster refuses, the log says so, and only the keeper
- * does it: the release serves already.
+ * Sets the restart policy of instances that serve, so that their cluster starts them again by itself. If it refuses,
+ * the log says so, and only the keeper starts them again: the release serves already.
  */
-export async function keepUp(
+export async function setRestartPolicy(
   parts: Pick<EngineParts, 'drivers'>,
   driver: string,
   instances: readonly Instance[],
   { signal, log }: Call,
 ): Promise<void> {
   try {
-    await driversOf(parts, driver).cluster.keepUp(instances, signal);
+    await driversOf(parts, driver).cluster.setRestartPolicy(instances, signal);
   } catch (error) {
     if (signal.aborted || isTransient(error, { unreachableCluster: true })) throw error;
     log(`The engine does not restart the instances while Davit is stopped: ${messageOf(error)}`);
