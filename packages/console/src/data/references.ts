@@ -1,7 +1,7 @@
 import type { CallAnswer, CallInput } from '@davit/client';
 import { queryOptions, type QueryKey } from '@tanstack/react-query';
 import { api } from '../api.ts';
-import { referencesOf, type Seen } from '../pages/graph/references.ts';
+import { referencesOf, type Seen } from './reference-graph.ts';
 import type { Service } from '../words.ts';
 import { linksIn, queries } from './queries.ts';
 

@@ -170,7 +170,7 @@ function factsOf(status: ServiceStatus): Facts {
   };
 }
 
-/** Returns what is wrong with a service, the worst first; null if nothing is, or if it is being deployed again. */
+/** Returns the worst problem of a service; null if it has none, or is being deployed again. */
 function troubleOf({
   state,
   failure,

@@ -78,7 +78,7 @@ const Row = memo(function Row(row: ServiceRow): ReactNode {
               <Cut text={name} />
             </PlainLink>
             {row.isOutOfDate && (
-              <span className="chip change" title="The configuration was changed after the last deployment">
+              <span className="chip change" title="What runs is not the present configuration">
                 Out of date
               </span>
             )}

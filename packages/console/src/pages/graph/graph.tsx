@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 import { detailsOf, servicesIn } from '../../data/queries.ts';
+import type { Reference } from '../../data/reference-graph.ts';
 import { referencesIn } from '../../data/references.ts';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Graph, type GraphEdge, type GraphStage } from '../../parts/graph.tsx';
 import { Box, Cut, CutAll } from '../../parts/page.tsx';
 import { kindName, plural, servicesOfStage, type EnvironmentDetails, type Service } from '../../words.ts';
 import { NoServices } from '../no-services.tsx';
-import type { Reference } from './references.ts';
 
 /** More nodes than that are no picture, but a search: the table is better at it. */
 const largestGraph = 200;

@@ -1,4 +1,4 @@
-import type { Variable } from '../variables/draft.ts';
+import type { Variable } from '../pages/variables/draft.ts';
 import { mentionsIn } from './mentions.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Variable } from '../variables/draft.ts';
-import { referencesOf, type Seen } from './references.ts';
+import type { Variable } from '../pages/variables/draft.ts';
+import { referencesOf, type Seen } from './reference-graph.ts';
 import { mentionsIn } from './mentions.ts';
 
 const at = '2026-01-01T00:00:00Z';
