@@ -1,6 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DriverError } from '@davit/drivers';
@@ -191,6 +193,26 @@ test('a push from a shallow clone is taken, and a push beyond the limit is not',
   const refused = await git(shallow, 'push', remote('large'), 'HEAD:main');
   expect(refused.code).not.toBe(0);
   expect(refused.text).toMatch(/exceeds maximum allowed size/);
+});
+
+test('a client that still sends when git has ended gets the answer, and its connection is not reset', async () => {
+  const { username, password, hostname, port, pathname } = new URL(remote('web'));
+  const rest = Buffer.alloc(4 * 1024 * 1024);
+  const client = connect(Number(port), hostname);
+  let answer = '';
+  client.on('data', (bytes: Buffer) => (answer += bytes.toString()));
+  const lines = [
+    `POST ${pathname}/git-receive-pack HTTP/1.1`,
+    'host: davit',
+    `authorization: Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+    `content-length: ${4 + rest.length}`,
+  ];
+  client.write(`${lines.join('\r\n')}\r\n\r\nnone`);
+  await expect.poll(() => answer).toContain('\r\n\r\n0\r\n');
+  client.end(rest);
+  // Rejects when the connection is reset.
+  await once(client, 'close');
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('a push of too many objects, and one of too many branches, is refused with what to do', async () => {

@@ -1,7 +1,7 @@
-import { Transform, type Readable } from 'node:stream';
+import { Transform, Writable, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { AppError } from '@davit/base';
+import { AppError, pause } from '@davit/base';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/caller.ts';
 import type { Deploy, GitRemote } from '../git-remote/git-remote.ts';
@@ -22,6 +22,8 @@ type GitRequest = FastifyRequest<Shape>;
 const noStore = { ...securityHeaders, expires: 'Fri, 01 Jan 1980 00:00:00 GMT', pragma: 'no-cache' };
 /** Milliseconds that a push and its deployment may take. */
 const longestMilliseconds = 3_600_000;
+/** Milliseconds that a client may still send after git has ended, for example because the push is too large. */
+const restMilliseconds = 30_000;
 
 /**
  * Adds the git remote: `/git/<project>/<environment>/<service>.git` in git's smart HTTP protocol. The routes are not
@@ -101,7 +103,7 @@ class GitRoutes {
       ...(request.headers['content-encoding'] === 'gzip' ? [createGunzip()] : []),
       atMost(isPush ? pushBytes + commandBytes : commandBytes),
       ...(isPush ? [objects] : []),
-      git.input,
+      untilEnded(git.input),
     ]).catch(() => git.input.destroy());
     const answered = isPush
       ? this.#remote.answer(git, row, {
@@ -112,7 +114,9 @@ class GitRoutes {
       : Promise.resolve(void git.answer.end());
     try {
       await finish(git.output, reply, () => objects.refusal);
-      // git ended before it has read everything, for example because the push is too large.
+      const waiting = new AbortController();
+      await Promise.race([sent, pause(restMilliseconds, waiting.signal)]);
+      waiting.abort();
       if (!request.raw.complete) socket.destroy();
       await Promise.all([sent, answered, git.ended]);
     } finally {
@@ -172,6 +176,23 @@ function atMost(bytes: number): Transform {
       left -= chunk.length;
       if (left < 0) done(new Error('the request is too large'));
       else done(null, chunk);
+    },
+  });
+}
+
+/**
+ * Passes a request to git. What comes after git has ended is read and dropped: a connection that is closed with unread
+ * bytes is reset, and the client would not see why git ended.
+ */
+function untilEnded(input: Writable): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      if (input.writable) input.write(chunk, () => done());
+      else done();
+    },
+    final: (done) => {
+      input.end();
+      done();
     },
   });
 }
