@@ -17,7 +17,6 @@ const types = [
   'DELETE',
   'CLONE',
   'ACCEPT',
-  'EXPORT',
   'TRIGGER_DEPLOY',
   'TRIGGER_STOP',
   'DEPLOYED',
