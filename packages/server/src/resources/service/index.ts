@@ -13,7 +13,7 @@ export { checkImage } from './kinds/container.ts';
 export { lockService, type ServiceReference } from './lock.ts';
 export { environmentLinks } from './facets/link/link.ts';
 export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
-export { currentServices } from './facets/status/current.ts';
+export { currentServices, type CurrentServices } from './facets/status/current.ts';
 export { MarkedMemory } from './facets/status/marked-memory.ts';
 export { serviceOverviews, type ServiceInOverview } from './facets/overview/overview.ts';
 export { deploymentStatus } from './facets/status/record.ts';
