@@ -9,7 +9,7 @@ import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/gi
 import { toGitRecord } from '../shapes/git-record.ts';
 import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 /**

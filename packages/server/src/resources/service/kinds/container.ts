@@ -1,13 +1,14 @@
 import { kinds, type Body, type operations } from '@davit/contract';
 import { wholeImageName } from '../../container-registry/index.ts';
-import { invalid, type Problems } from '../../shared/problems.ts';
+import { checkImage, tagFault } from '../../shared/image-name.ts';
+import { invalid } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
 import { commandLine } from '../../shared/command-line.ts';
 import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createContainer']>;
@@ -54,7 +55,8 @@ export const container = defineKind({
     if (tag !== null && releaseId !== null) {
       throw invalid('release_id', 'cannot be sent together with image_tag: a release has its image; send one of them');
     }
-    if (tag !== null && !tagForm.test(tag)) throw invalid('image_tag', tagRule);
+    const fault = tag === null ? null : tagFault(tag);
+    if (fault !== null) throw invalid('image_tag', fault);
     return { releaseId, commitId: null, ...(tag !== null && { edit: { tag } }) };
   },
 });
@@ -78,23 +80,6 @@ function editedContainer(request: EditRequest, former: ContainerSpec, rules: Spe
   };
   checkImage(spec, rules.problems);
   return spec;
-}
-
-// The grammars of the OCI Distribution Specification 1.1.
-const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/;
-const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
-const tagRule = 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits';
-
-export function checkImage({ image_name, tag }: Pick<ContainerSpec, 'image_name' | 'tag'>, problems: Problems): void {
-  if (!nameForm.test(image_name)) {
-    problems.add(
-      'image_name',
-      'must be the name of an image without registry and tag, as in team/web: small letters, digits, . _ - /',
-    );
-  }
-  if (!tagForm.test(tag)) {
-    problems.add('tag', tagRule);
-  }
 }
 
 /** See `wholeImageName`. */

@@ -8,7 +8,7 @@ import type { PortSpec } from '../shapes/ports.ts';
 import type { ProbeSpec } from '../shapes/probe.ts';
 import { isLocalDriver } from '../../../local-driver.ts';
 import { defineKind, type OwnProcess, type RecordSettings, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, mergedProcess, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createDatabase']>;

@@ -9,7 +9,7 @@ import { toGitRecord } from '../shapes/git-record.ts';
 import { toHelmPorts, type HelmPortSpec } from '../shapes/helm-ports.ts';
 import { toHelmValues, type HelmValuesSpec } from '../shapes/helm-values.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, ServiceSpec, SpecRules } from './spec.ts';
+import type { Caps, ServiceSpec, SpecRules } from '../spec.ts';
 import { noProcess, type ProcessParts } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createHelm']>;

@@ -1,5 +1,6 @@
 import { jobEvents, kinds, type Body, type JobEvent, type operations, type Response } from '@davit/contract';
 import { cronFault, isTimeZone, type JobCommand, type JobRelease, type ReleaseConfig } from '@davit/engine/port';
+import { checkImage } from '../../shared/image-name.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
@@ -8,9 +9,9 @@ import { parseCommand } from '../shapes/command.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
 import { checkBuild } from './application.ts';
-import { checkImage, imageReference } from './container.ts';
+import { imageReference } from './container.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createJob']>;

@@ -14,7 +14,7 @@ import {
 } from '../shapes/terraform.ts';
 import { toTerraformVariables, toVariablesRecord, type TerraformVariablesSpec } from '../shapes/terraform-variables.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { ServiceSpec, SpecRules } from './spec.ts';
+import type { ServiceSpec, SpecRules } from '../spec.ts';
 import { maximumGpu, noProcess } from './process.ts';
 
 type CreateRequest = Body<(typeof operations)['createTerraform']>;
