@@ -1,7 +1,8 @@
 import { inParallel, retry } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
-import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
+import { label, labelFilter, parsePorts, type ObjectKind } from './labels.ts';
+import { matchesSelector, type Labels } from '../shared/labels.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
 

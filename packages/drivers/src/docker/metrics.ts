@@ -3,7 +3,8 @@ import { promisify } from 'node:util';
 import { inParallel } from '@davit/base';
 import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
 import { call } from './engine-api.ts';
-import { label, labelFilter, type Labels } from './labels.ts';
+import { label, labelFilter } from './labels.ts';
+import type { Labels } from '../shared/labels.ts';
 import type { ReadyScope } from './instances.ts';
 import { translated } from './refusals.ts';
 

@@ -1,5 +1,6 @@
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import { label, serviceLabels, type Labels } from '../names/labels.ts';
+import { label, serviceLabels } from '../names/labels.ts';
+import type { Labels } from '../../shared/labels.ts';
 import { digest } from '../names/names.ts';
 
 /** Paths in the containers of a build. */

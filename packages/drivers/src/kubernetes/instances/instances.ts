@@ -6,7 +6,8 @@ import { list } from '../client/follow.ts';
 import { byAge, controllerKinds, pathOf, type Scope } from '../client/objects.ts';
 import { foldersLostCode } from '../manifests/cron-job.ts';
 import { helperContainer, mainContainer } from '../manifests/pod.ts';
-import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from '../names/labels.ts';
+import { annotation, label, labelSelector, parsePorts, withRunLabels } from '../names/labels.ts';
+import { matchesSelector } from '../../shared/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
 /** Exit code of a process that SIGTERM ended. */
