@@ -10,6 +10,7 @@ import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type SourceRow } from './kind.ts';
 import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createContainer']>;
 type EditRequest = Body<(typeof operations)['editContainer']>;
@@ -92,12 +93,7 @@ function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, gr
   const { spec, registry } = row;
   if (registry === null) throw new Error(`container ${row.id} has no registry`);
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.CONTAINER.type,
+    ...recordHead(row, kinds.CONTAINER.type),
     image_name: spec.image_name,
     tag: spec.tag,
     registry_id: spec.registry_id,

@@ -13,6 +13,7 @@ import { imageReference } from './container.ts';
 import { defineKind, type SourceRow } from './kind.ts';
 import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createJob']>;
 type EditRequest = Body<(typeof operations)['editJob']>;
@@ -326,12 +327,7 @@ function toJobRecord(row: ServiceRow<JobSpec>, caps: Caps | null, groups?: Group
   const { spec } = row;
   const process = processRecord(spec, groups);
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.JOB.type,
+    ...recordHead(row, kinds.JOB.type),
     job_type: jobType(spec),
     description: process.description,
     icon_uri: process.icon_uri,
