@@ -38,9 +38,9 @@ const lookEveryMilliseconds = 10_000;
 const eventPauseMilliseconds = 100;
 /**
  * A look at thousands of services takes time. While events arrive without a pause, as when many environments are
- * deployed, looks take at most a fifth of the time.
+ * deployed, looks take at most a tenth of the time.
  */
-const pauseForEachLook = 4;
+const pauseForEachLook = 9;
 const steadyAfterMilliseconds = 60_000;
 /**
  * Milliseconds after which a process that cannot reach a cluster releases the lock for following the output there,

@@ -26,7 +26,7 @@ export { deploySource } from './kinds/index.ts';
 // The services of an environment, as views show them.
 export { listServices } from './list.ts';
 export { readServiceStatus, serviceStatuses } from './facets/status/status.ts';
-export { currentServices } from './facets/status/current.ts';
+export { currentServices, type CurrentServices } from './facets/status/current.ts';
 export { deploymentStatus } from './facets/status/record.ts';
 export { serviceOverviews, type ServiceInOverview } from './facets/overview/overview.ts';
 export { environmentLinks } from './facets/link/link.ts';
