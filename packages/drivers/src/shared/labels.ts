@@ -30,6 +30,16 @@ export function ownLabels(owner: Omit<Ownership, 'service'>, object: string): La
   };
 }
 
+/** Returns the instance that an object with these labels belongs to. Others may have removed labels. */
+export function instanceOf(labels: Labels) {
+  return {
+    environment: labels[ownLabel.environment] ?? '',
+    service: labels[ownLabel.service] ?? '',
+    rollout: labels[ownLabel.rollout] ?? '',
+    index: Number(labels[ownLabel.index] ?? 0),
+  };
+}
+
 /**
  * Returns the conditions of a selector that are equalities, as `name=value`. `object`: null for objects of all types.
  * The conditions `exceptRollout` and `fromIndex` are not among them; `matchesSelector` applies all.
