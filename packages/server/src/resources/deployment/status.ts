@@ -7,7 +7,8 @@ import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
 import { registryUses, type RegistryIds } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { currentServices, type CurrentServices, deploymentStatus, MarkedMemory, serviceStatuses } from '../service/index.ts';
+import { currentServices, deploymentStatus, serviceStatuses, type CurrentServices } from '../service/index.ts';
+import { MarkedMemory } from '../shared/marked-memory.ts';
 import * as store from './store.ts';
 
 export type EnvironmentStatus = Response<(typeof operations)['getEnvironmentStatus']>;
