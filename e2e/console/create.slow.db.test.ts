@@ -155,7 +155,7 @@ test('a service of each other kind is created with what it needs', async () => {
   // Who may only read sees the form, and why it cannot be sent.
   const reader = await world.open(`/environment/${staging}/new?kind=DATABASE`, organization.tokens.READ);
   await expect.poll(() => reader.getByRole('button', { name: 'Create database' }).getAttribute('title')).toMatch(/READ/);
-  await button(reader, 'Create database').click();
+  await button(reader, 'Create database').press('Enter');
   await reader.locator('.reason-note:popover-open').getByText(/READ/).waitFor();
   await looksAt(reader, 'refused', [390]);
   await reader.goto(`${world.proxy.baseUrl}/console/`);

@@ -13,13 +13,17 @@ interface FormDialogProps {
 export function FormDialog({ label, className, onClose, children }: FormDialogProps): ReactNode {
   const [isEdited, setEdited] = useState(false);
   const [isAsked, ask] = useState(false);
+  // An Escape may reach this dialog together with the question in it.
+  const away = (): void => {
+    if (!isAsked) ask(true);
+  };
   return (
     <Dialog
       label={label}
       className={className}
       onClose={onClose}
       onInput={() => setEdited(true)}
-      onAway={isEdited ? () => ask(true) : undefined}
+      onAway={isEdited ? away : undefined}
     >
       {children}
       {isAsked && (

@@ -42,9 +42,9 @@ export function FormGuide({ facts, steps, command }: Guide): ReactNode {
       </div>
       {command !== undefined && (
         <details>
-          <summary>The same from a terminal</summary>
+          <summary>As a command</summary>
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a box that scrolls must be reached by keyboard */}
-          <pre className="seen" tabIndex={0} aria-label="The same from a terminal">
+          <pre className="seen" tabIndex={0} aria-label="The command">
             {command}
           </pre>
           <CopyButton text={command} words="Copy the command" />
