@@ -6,7 +6,7 @@ import { inline, markdown, type AddressOf } from './markdown.ts';
 /** The pages of docs/ and docs/how-to/ by their files, such as `how-to/measure.md`; each with its text. */
 export type Guides = ReadonlyMap<string, string>;
 
-const index = 'README.md';
+const contents = 'README.md';
 const errors = 'errors.md';
 
 /** Reads the pages below a folder. */
@@ -22,7 +22,7 @@ async function filesIn(folder: URL, part: string): Promise<readonly string[]> {
 
 function guideAddress(file: string): string {
   if (file === errors) return '/docs/errors';
-  return file === index ? '/docs/guides' : `/docs/guides/${path.basename(file, '.md')}`;
+  return file === contents ? '/docs/guides' : `/docs/guides/${path.basename(file, '.md')}`;
 }
 
 /** Returns the file of the page at an address below `/docs`; undefined if there is none. */
@@ -51,13 +51,15 @@ export function guidePage(file: string, guides: Guides, inText: AddressOf): Html
   const addressOf: AddressOf = (word) => inText(word) ?? ofFiles(word);
   // The parts between fences are texts; after each comes the code of a fence, with its indentation before it.
   const parts = (guides.get(file) ?? '').split(/^( *)```[^\n]*\n([\s\S]*?)\n\1```$/m);
-  const content = parts.map((part, place) => (place % 3 === 0 ? textOf(part, addressOf) : codeOf(part, parts, place)));
+  const content = parts.map((part, index) => (index % 3 === 0 ? textOf(part, addressOf) : codeOf(parts, index)));
   return html`<div class="prose wide guide">${content}</div>`;
 }
 
-function codeOf(code: string, parts: readonly string[], place: number): Html | undefined {
-  if (place % 3 === 1) return undefined;
-  const lines = code.split('\n').map((line) => line.replace(parts[place - 1] ?? '', ''));
+/** Returns the code at an index; undefined for the indentation before it. */
+function codeOf(parts: readonly string[], at: number): Html | undefined {
+  if (at % 3 === 1) return undefined;
+  const [indentation = '', code = ''] = parts.slice(at - 1);
+  const lines = code.split('\n').map((line) => line.replace(indentation, ''));
   return html`<div class="code"><pre tabindex="0">${lines.join('\n')}</pre></div> `;
 }
 

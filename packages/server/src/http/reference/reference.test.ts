@@ -23,7 +23,7 @@ test('every operation is in the contents once, and its page has all parts', () =
   }
 });
 
-/** What the pages refer to that other parts of the server serve. */
+/** Addresses of other parts of the server. */
 const others = new Set(['/console/reference.css', '/console/reference.js', '/openapi.json', '/console/']);
 
 test('every link of every page leads to a page and a part of it, and every page is of this server', () => {
@@ -55,6 +55,7 @@ test('the page of errors and the guides lead to the guides that they name, to th
   expect(contentOf('/guides/people')).toContain('<h2 id="a-lost-password">');
   expect(contentOf('/guides')).toContain('<a href="/docs/guides/roll-back-an-application">');
   expect(contentOf('/guides/roll-back-an-application')).toContain('<a href="/docs/guides/');
+  expect(contentOf('/guides/backups')).toMatch(/<strong>Monitor the age[^*]*<code>[^*]*<\/strong>/);
   const guide = contentOf('/guides/git-remote');
   expect(guide).toMatch(/<ol start="1">[\s\S]*<div class="code"><pre tabindex="0">/);
   expect(guide).not.toMatch(/```|<p>#|\]\(/);
