@@ -331,6 +331,23 @@ describe('the keeper', () => {
     await eventually(async () => (fixture.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'the route');
   });
 
+  test('replaces what was removed, and lets the engine restart the replacement', async () => {
+    const shop = service();
+    await fixture.deploy([shop]);
+    await fixture.reaches(shop.serviceId, 'DEPLOYED');
+    const id = fixture.fake.instances[0]?.id ?? '';
+    await fixture.fake.cluster.retire({ service: shop.serviceId }, 1, {
+      signal: new AbortController().signal,
+      log: () => undefined,
+    });
+    const replacement = await eventually(
+      () => Promise.resolve(fixture.fake.instances.find(({ needsRestartPolicy }) => needsRestartPolicy === undefined)),
+      'an instance with a restart policy',
+    );
+    expect(replacement.id).not.toBe(id);
+    expect(fixture.fake.instances).toEqual([replacement]);
+  });
+
   test('removes what it saw, and nothing that a deployment has started since', async () => {
     const shop = service();
     await fixture.deploy([shop]);

@@ -278,7 +278,8 @@ async function send(cli: Cli, session: Session, application: Application, given:
   for (const name of snapshot.secrets) {
     out.talk(`  ${out.mark('warn')} ${name} is sent and becomes part of the image: name it in .dockerignore if it has secrets.`);
   }
-  if (snapshot.files === 0) throw misused('There is no file to send: .gitignore or .dockerignore names all of them.');
+  if (snapshot.files === 0)
+    throw misused('There is no file to send: the folder is empty, or .gitignore or .dockerignore names all its files.');
   if (snapshot.changedFiles !== null) {
     const what = snapshot.changedFiles === 0 ? 'No file' : plural(snapshot.changedFiles, 'file');
     out.talk(`  ${what} changed since the last deployment`);

@@ -18,7 +18,7 @@ import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { askVersion, describeEngine } from './describe.ts';
 import { Ends } from './ends.ts';
-import { inspectSelected, toInstance, type Inspection, type ReadyScope } from './instances.ts';
+import { inspectSelected, lacksRestartPolicy, restartPolicy, toInstance, type Inspection, type ReadyScope } from './instances.ts';
 import { bridgeName } from './names.ts';
 import { followLogs } from './logs.ts';
 import { engineDisk } from './disk.ts';
@@ -115,7 +115,7 @@ class DockerDriver implements ClusterDriver {
   // between attempts, so with Podman only Davit restarts instances.
   async setRestartPolicy(instances: readonly Instance[], signal: AbortSignal): Promise<void> {
     if (this.#engine !== 'docker') return;
-    const body = { RestartPolicy: { Name: 'unless-stopped' } };
+    const body = { RestartPolicy: { Name: restartPolicy } };
     try {
       await inParallel(instances, 4, ({ id }) =>
         call(this.#scope.docker, { method: 'POST', path: `/containers/${id}/update`, body, signal, accept: [404] }),
@@ -138,7 +138,11 @@ class DockerDriver implements ClusterDriver {
   }
 
   #toInstance(inspection: Inspection): Instance {
-    const instance = toInstance(inspection, this.#scope.isDirect);
+    const needsRestartPolicy = this.#engine === 'docker' && lacksRestartPolicy(inspection);
+    const instance = {
+      ...toInstance(inspection, this.#scope.isDirect),
+      ...(needsRestartPolicy && { needsRestartPolicy: true as const }),
+    };
     if (instance.lastEnd === undefined) return instance;
     return { ...instance, lastEnd: this.#ends.complete(instance.id, instance.lastEnd) };
   }

@@ -190,17 +190,22 @@ function toLastEnd({ State }: Inspection, state: InstanceState): { readonly last
   return { lastEnd: { code: state === 'EXITED' ? State.ExitCode : null, outOfMemory: State.OOMKilled, at } };
 }
 
+/** The restart policy of instances that serve: the engine starts them again unless they were stopped. */
+export const restartPolicy = 'unless-stopped';
+
+/** Returns whether the engine does not restart a container by itself. */
+export function lacksRestartPolicy({ HostConfig }: Inspection): boolean {
+  return HostConfig.RestartPolicy?.Name !== restartPolicy;
+}
+
 /**
  * Returns the number of restarts and the pause before the next one. Docker pauses a tenth of a second at first, then
  * twice as long each time, at most one minute. After ten seconds of running, the pause starts again at a tenth of a
  * second.
  */
-function restartsOf({
-  RestartCount: restarts,
-  State,
-  HostConfig,
-}: Inspection): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
-  if (HostConfig.RestartPolicy?.Name !== 'unless-stopped' || !(restarts > 0)) return {};
+function restartsOf(inspection: Inspection): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
+  const { RestartCount: restarts, State } = inspection;
+  if (lacksRestartPolicy(inspection) || !(restarts > 0)) return {};
   const ran = Date.parse(State.FinishedAt) - Date.parse(State.StartedAt);
   const pause = ran > 10_000 ? 0.1 : Math.min(0.1 * 2 ** Math.min(restarts, 20), 60);
   return { restarts, restartPauseSeconds: Math.ceil(pause) };

@@ -1,4 +1,4 @@
-import { inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
+import { allEnded, inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
@@ -36,7 +36,7 @@ export interface EngineMemory {
 
 /** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
-  const [isAddressed, image] = await Promise.all([
+  const [isAddressed, image] = await allEnded([
     prepare(scope, memory, workload, context),
     readImageConfig(scope.docker, workload.image, context.signal),
   ]);
@@ -60,7 +60,7 @@ interface Attempt {
 
 /** Creates what the instances need. Returns whether their service has an address. */
 async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<boolean> {
-  await Promise.all([
+  await allEnded([
     ensureNetwork(scope, memory, workload, context.signal),
     closeNetwork(memory, workload, context),
     ...workload.volumes.map((volume) => ensureVolume(scope, memory, { workload, volume: volume.id }, context.signal)),

@@ -211,7 +211,7 @@ class MemoryCluster implements FakeCluster {
           })
           .map(({ instance }) => instance),
       ),
-    setRestartPolicy: () => Promise.resolve(),
+    setRestartPolicy: (instances) => Promise.resolve(this.#containers.setRestartPolicy(instances)),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
         this.#containers.select(selector).map(({ instance }) => instance),

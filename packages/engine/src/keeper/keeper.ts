@@ -127,6 +127,7 @@ export class Keeper {
       queue: this.#queue,
       revival: this.#revival,
       logs: this.#logs,
+      isReady: (instance) => this.#probers.isReady(instance),
       stop: this.#stop.signal,
       call: (seconds) => this.#call(seconds),
     };
