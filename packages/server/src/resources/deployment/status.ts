@@ -88,7 +88,7 @@ export async function environmentStatus(
   db: Queryable,
   environmentId: string,
 ): Promise<EnvironmentStatus> {
-  // The deployment is read before the states of services: whoever sees that it has ended also sees its services so.
+  // The deployment is read before the states of services: a status that shows its end shows theirs, too.
   const [view, current] = await Promise.all([
     deps.engine.environment(db, environmentId),
     currentServices(deps, db, environmentId),
