@@ -36,6 +36,8 @@ test('a person changes the password, sets up a second factor by its QR code, and
   await fill(page, 'Password', password);
   await press(page, 'Sign in');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('heading', { name: 'No project yet' }).waitFor();
+  await looksAt(page, 'overview-empty');
   await page.goto(`${server.baseUrl}/console/account`);
   await page.getByText('This one').waitFor();
   await page.getByText(email).first().waitFor();

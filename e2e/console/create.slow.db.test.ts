@@ -28,6 +28,12 @@ test('a project, an environment and an application from a checked repository are
   await button(page, 'New environment').click();
   await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('live');
   await page.getByRole('dialog').getByLabel('Mode').selectOption('PRODUCTION');
+  // What was entered is not lost by Escape, nor by another one.
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Close without saving?' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Close without saving?' }).waitFor({ state: 'detached' });
+  expect(await page.getByRole('dialog').getByLabel('Name', { exact: true }).inputValue()).toBe('live');
   await looksAt(page, 'new-environment');
   await button(page, 'Create environment').click();
   await heading(page, 'live');
@@ -52,6 +58,15 @@ test('a project, an environment and an application from a checked repository are
   await button(page, 'Use the ports').click();
   expect(await page.getByLabel('Ports 1: Port').inputValue()).toBe('8080');
   await looksAt(page, 'new-application');
+  const guide = page.getByRole('region', { name: 'What comes of it' });
+  await guide.getByText('https://git.example.org/acme/blog.git, branch main').waitFor();
+  await guide.getByText('Everybody, at port 8080').waitFor();
+  // Neither another page nor another kind takes what was entered away without asking.
+  for (const away of ['Overview', 'Container']) {
+    await page.getByRole('link', { name: away, exact: true }).first().click();
+    await page.getByRole('heading', { name: 'Leave without saving?' }).waitFor();
+    await button(page, 'Leave it').click();
+  }
   await button(page, 'Create application').click();
   await heading(page, 'blog');
   await button(page, 'Deploy').click();
@@ -140,6 +155,11 @@ test('a service of each other kind is created with what it needs', async () => {
   // Who may only read sees the form, and why it cannot be sent.
   const reader = await world.open(`/environment/${staging}/new?kind=DATABASE`, organization.tokens.READ);
   await expect.poll(() => reader.getByRole('button', { name: 'Create database' }).getAttribute('title')).toMatch(/READ/);
+  await button(reader, 'Create database').press('Enter');
+  await reader.locator('.reason-note:popover-open').getByText(/READ/).waitFor();
+  await looksAt(reader, 'refused', [390]);
+  await reader.goto(`${world.proxy.baseUrl}/console/`);
+  await expect.poll(() => button(reader, 'New project').getAttribute('title')).toMatch(/READ/);
   await reader.close();
   await page.close();
 }, 60_000);

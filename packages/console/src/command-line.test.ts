@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandsOf } from './command-line.ts';
+import { callOf, commandsOf } from './command-line.ts';
 
 const server = 'https://davit.example.org';
 const last = (project: string, name: string): string | undefined => commandsOf(server, { project, name }).at(-1);
@@ -17,4 +17,14 @@ test('a name that other people chose is one word of the shell, and has no second
   expect(last('my shop', 'a$(reboot)')).toBe("davit up --environment 'my shop/a$(reboot)'");
   expect(last("it's", 'new')).toBe(String.raw`davit up --environment 'it'\''s/new'`);
   expect(last('a\nreboot', '\u202Ex')).toBe("davit up --environment 'a?reboot/?x'");
+});
+
+test('the command of a form is one word of JSON in one line, without secrets and without characters nobody sees', () => {
+  const vars = [
+    { key: 'A', value: 'shown', secret: false },
+    { key: 'B', value: 'hunter2', secret: true },
+  ];
+  expect(callOf('createTerraform', { environmentId: 'e' }, { name: "it's\n\u202Ex", vars })).toBe(
+    String.raw`davit api createTerraform environmentId=e --body '{"name":"it'\''s\n\u202ex","vars":[{"key":"A","value":"shown","secret":false},{"key":"B","value":"…","secret":true}]}'`,
+  );
 });

@@ -15,6 +15,12 @@ test('ages and durations are short and exact enough', () => {
   expect(['PT0.07S', 'PT1M2.5S', 'PT2H', 'nonsense'].map(milliseconds)).toEqual([70, 62_500, 7_200_000, 0]);
 });
 
+test('no minute is the sixtieth, and yesterday is a day of the calendar, not 24 to 48 hours', () => {
+  const now = new Date(2026, 10, 26, 10).getTime();
+  const before = (hours: number): string => ago(new Date(now - hours * 3_600_000).toISOString(), now);
+  expect([0.999, 23.9, 33, 35, 47].map(before)).toEqual(['59 min ago', '23 h ago', 'yesterday', '2 days ago', '2 days ago']);
+});
+
 test('ages are those of the server’s clock, where the clock of this machine is wrong', () => {
   const hour = 3_600_000;
   noteServerTime(new Date(Date.now() + hour).toUTCString());

@@ -4,14 +4,17 @@ const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Returns how long ago something was: "now", "4 min ago", "yesterday". */
+/** Returns how long ago something was: "now", "4 min ago", "yesterday", which is a day of the reader's calendar. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
   if (seconds < 45) return 'now';
-  if (seconds < hour) return `${Math.max(1, Math.round(seconds / minute))} min ago`;
-  if (seconds < day) return `${Math.round(seconds / hour)} h ago`;
-  if (seconds < 2 * day) return 'yesterday';
-  return `${Math.floor(seconds / day)} days ago`;
+  if (seconds < hour) return `${Math.max(1, Math.floor(seconds / minute))} min ago`;
+  if (seconds < day) return `${Math.floor(seconds / hour)} h ago`;
+  const yesterday = new Date(now);
+  yesterday.setHours(0, 0, 0, 0);
+  yesterday.setDate(yesterday.getDate() - 1);
+  if (Date.parse(at) >= yesterday.getTime()) return 'yesterday';
+  return `${Math.max(2, Math.floor(seconds / day))} days ago`;
 }
 
 /** Returns a duration: "400 ms", "4.1 s", "38 s", "1:52", "2 h 5 min". */

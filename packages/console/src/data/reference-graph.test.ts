@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Variable } from '../pages/variables/draft.ts';
-import { referencesOf, type Seen } from './reference-graph.ts';
+import { digestOf, referencesOf, type Seen } from './reference-graph.ts';
 import { mentionsIn } from './mentions.ts';
 
 const at = '2026-01-01T00:00:00Z';
@@ -61,7 +61,7 @@ test('a service refers to another one by an alias, by braces, by its address or 
         app('SELF', 'app-mail'),
       ),
       { serviceId: null, variables: everybody },
-    ],
+    ].map(digestOf),
     hosts,
   );
   expect(found).toEqual([
@@ -80,7 +80,7 @@ test('braces in a file count only where they are replaced, and circles end', () 
     [
       seen('api', app('FILE', '{{BUCKET}}', file), app('A', '{{B}}'), app('B', '{{A}}')),
       seen('web', app('FILE', '{{BUCKET}}', { ...file, enable_interpolation_in_file: true })),
-    ],
+    ].map(digestOf),
     hosts,
   );
   expect(found).toEqual([{ from: 'web', to: '0a1b2c3d-0000-4000-8000-000000000000', keys: ['FILE'] }]);

@@ -28,20 +28,68 @@ export interface Hosts {
   readonly byName: ReadonlyMap<string, string>;
 }
 
+/** What a value names, before it is known whose names these are. */
+interface Names {
+  /** The ids of services whose built-in variables the value has. */
+  readonly services: readonly string[];
+  /** The beginnings of ids of services whose outputs the value has. */
+  readonly outputs: readonly string[];
+  /** Words that may be hosts with names of their own. */
+  readonly words: readonly string[];
+  /** Words that stand where an address has its host. */
+  readonly authorities: readonly string[];
+}
+
+/** What is kept of the variables that a service sees: it is small, however many built-in variables there are. */
+export interface Digest {
+  readonly serviceId: string | null;
+  /** The internal hosts of services, and their ids. */
+  readonly hosts: readonly (readonly [host: string, serviceId: string])[];
+  /** The own variables that name something, by their keys. */
+  readonly names: readonly (readonly [key: string, names: Names])[];
+}
+
+/** Returns what decides about the references of a service. */
+export function digestOf(seen: Seen): Digest {
+  const resolver = new Resolver(seen);
+  const own = seen.variables.filter((one) => isOwn(one, seen));
+  const names = own.map((one): Digest['names'][number] => [one.key, joined(resolver.namesIn(one))]);
+  return {
+    serviceId: seen.serviceId,
+    hosts: internalHosts(seen),
+    names: names.filter(([, found]) => Object.values(found).some((list) => list.length > 0)),
+  };
+}
+
 /** Returns the references between services, those of the whole environment last. */
-export function referencesOf(all: readonly Seen[], { publicly, byName }: Hosts): Reference[] {
-  const hosts = new Map([...publicly, ...internalHosts(all)]);
-  const references = all.flatMap((seen) => {
-    const resolver = new Resolver(seen, hosts, byName);
+export function referencesOf(all: readonly Digest[], { publicly, byName }: Hosts): Reference[] {
+  const hosts = new Map([...publicly, ...all.flatMap((one) => one.hosts)]);
+  const references = all.flatMap(({ serviceId, names }) => {
     const byTarget = new Map<string, Set<string>>();
-    for (const variable of seen.variables.filter((one) => isOwn(one, seen))) {
-      for (const to of resolver.targetsOf(variable)) {
-        if (to !== seen.serviceId) byTarget.set(to, (byTarget.get(to) ?? new Set()).add(variable.key));
-      }
+    for (const [key, found] of names) {
+      const targets = [
+        ...found.services,
+        ...found.outputs.flatMap((short) => [...byName.values()].filter((id) => id.startsWith(short))),
+        ...found.words.flatMap((word) => hosts.get(word) ?? []),
+        ...found.authorities.flatMap((name) => byName.get(name) ?? []),
+      ];
+      for (const to of targets) if (to !== serviceId) byTarget.set(to, (byTarget.get(to) ?? new Set()).add(key));
     }
-    return [...byTarget].map(([to, keys]) => ({ from: seen.serviceId, to, keys: [...keys].toSorted() }));
+    return [...byTarget].map(([to, keys]) => ({ from: serviceId, to, keys: [...keys].toSorted() }));
   });
   return references.toSorted((one, other) => Number(one.from === null) - Number(other.from === null));
+}
+
+const nothing: Names = { services: [], outputs: [], words: [], authorities: [] };
+
+function joined(all: readonly Names[]): Names {
+  const once = (of: (names: Names) => readonly string[]): string[] => [...new Set(all.flatMap(of))];
+  return {
+    services: once((one) => one.services),
+    outputs: once((one) => one.outputs),
+    words: once((one) => one.words),
+    authorities: once((one) => one.authorities),
+  };
 }
 
 function isOwn({ scope }: Variable, { serviceId }: Seen): boolean {
@@ -50,63 +98,54 @@ function isOwn({ scope }: Variable, { serviceId }: Seen): boolean {
 }
 
 /** Returns the service of each internal host, as the built-in variables have them. */
-function internalHosts(all: readonly Seen[]): Map<string, string> {
-  const hosts = new Map<string, string>();
-  for (const { variables } of all) {
-    for (const { scope, key, value, service_id: id } of variables) {
-      if (scope !== 'BUILT_IN' || id === undefined || value === null || value === '' || !key.endsWith('_HOST_INTERNAL')) continue;
-      hosts.set(value.toLowerCase(), id);
-    }
-  }
-  return hosts;
+function internalHosts({ variables }: Seen): Digest['hosts'] {
+  return variables.flatMap(({ scope, key, value, service_id: id }) => {
+    const isHost = scope === 'BUILT_IN' && key.endsWith('_HOST_INTERNAL');
+    return !isHost || id === undefined || value === null || value === '' ? [] : [[value.toLowerCase(), id] as const];
+  });
 }
 
 const deepest = 10;
 
 class Resolver {
-  readonly #hosts: ReadonlyMap<string, string>;
-  readonly #byName: ReadonlyMap<string, string>;
   readonly #byId: ReadonlyMap<string, Variable>;
   /** The variable that the process gets for each key. */
   readonly #byKey = new Map<string, Variable>();
 
-  constructor(seen: Seen, hosts: ReadonlyMap<string, string>, byName: ReadonlyMap<string, string>) {
-    this.#hosts = hosts;
-    this.#byName = byName;
+  constructor(seen: Seen) {
     this.#byId = new Map(seen.variables.map((variable) => [variable.id, variable]));
     for (const variable of seen.variables.toSorted((one, other) => widthOf(other) - widthOf(one))) {
       this.#byKey.set(variable.key, variable);
     }
   }
 
-  /** Returns the services from which the value of a variable comes. */
-  targetsOf(variable: Variable, depth = 0): readonly string[] {
-    if (depth > deepest) return [];
-    if (variable.scope === 'BUILT_IN') return this.#providerOf(variable);
+  /** Returns what the value of a variable names, also by the variables to which it refers. */
+  namesIn(variable: Variable | undefined, depth = 0): readonly Names[] {
+    if (variable === undefined || depth > deepest) return [];
+    if (variable.scope === 'BUILT_IN') return [providerOf(variable)];
     const { aliased_variable: aliased } = variable;
     if (aliased !== undefined) {
       const target = this.#byId.get(aliased.id) ?? this.#byKey.get(aliased.key);
-      return target === undefined || target.id === variable.id ? [] : this.targetsOf(target, depth + 1);
+      return target?.id === variable.id ? [] : this.namesIn(target, depth + 1);
     }
     if (variable.value === null) return [];
     const isReplaced = variable.mount_path === null || variable.enable_interpolation_in_file === true;
     const { keys, words, authorities } = mentionsIn(variable.value);
     const ofKeys = isReplaced ? keys.flatMap((key) => this.#ofKey(key, variable, depth)) : [];
-    const ofWords = words.flatMap((word) => this.#hosts.get(word) ?? []);
-    return [...ofKeys, ...ofWords, ...authorities.flatMap((name) => this.#byName.get(name) ?? [])];
+    return [...ofKeys, { ...nothing, words, authorities }];
   }
 
-  #ofKey(key: string, from: Variable, depth: number): readonly string[] {
+  #ofKey(key: string, from: Variable, depth: number): readonly Names[] {
     const target = this.#byKey.get(key);
-    return target === undefined || target.id === from.id ? [] : this.targetsOf(target, depth + 1);
+    return target?.id === from.id ? [] : this.namesIn(target, depth + 1);
   }
+}
 
-  /** A database is named by its variables. An output has the first eight digits of its service's id in its key. */
-  #providerOf({ service_id: id, key }: Variable): readonly string[] {
-    if (id !== undefined) return [id];
-    const short = /_Z([0-9A-F]{8})_/.exec(key)?.[1]?.toLowerCase();
-    return short === undefined ? [] : [...this.#byName.values()].filter((one) => one.startsWith(short));
-  }
+/** A database is named by its variables. An output has the first eight digits of its service's id in its key. */
+function providerOf({ service_id: id, key }: Variable): Names {
+  if (id !== undefined) return { ...nothing, services: [id] };
+  const short = /_Z([0-9A-F]{8})_/.exec(key)?.[1]?.toLowerCase();
+  return short === undefined ? nothing : { ...nothing, outputs: [short] };
 }
 
 /** Returns how wide the scope of a variable is: the narrowest one of a key applies. */

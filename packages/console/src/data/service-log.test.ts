@@ -1,6 +1,6 @@
 import type { Received } from '@davit/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { followLog, type ServiceLog } from './service-log.ts';
+import { followLog, newSince, type ServiceLog } from './service-log.ts';
 
 const { stream } = vi.hoisted(() => ({ stream: vi.fn<() => AsyncGenerator<Partial<Received>>>() }));
 vi.mock('../api.ts', () => ({ api: () => ({ stream }) }));
@@ -42,4 +42,12 @@ test('a line of a service does not appear on the page of the next one', async ()
 test('a line looks as the API says, whatever words are in it', async () => {
   const lines = await linesOf([opened(false), line('no error', 'INFO'), line('1', 'ERROR'), line('2', 'WARNING'), line('error')]);
   expect(lines.map(({ level }) => level)).toEqual(['info', 'err', 'warn', 'info']);
+});
+
+test('new lines are counted from the last one that is shown, also when older ones were forgotten', () => {
+  const lines = ['2', '3', '4', '5'].map((id) => ({ id, at: '', text: id, level: 'info' as const }));
+  expect(newSince(lines, lines[1])).toBe(2);
+  expect(newSince(lines, { id: '1', at: '', text: '1', level: 'info' })).toBe(4);
+  expect(newSince(lines, undefined)).toBe(4);
+  expect(newSince([], lines[0])).toBe(0);
 });

@@ -19,6 +19,11 @@ export interface ServiceLog {
 
 const nothing: ServiceLog = { lines: [], isReady: false, error: null };
 
+/** Returns how many lines came after a line, which may be gone meanwhile: the page keeps a limited number of them. */
+export function newSince(lines: readonly LogLine[], last: LogLine | undefined): number {
+  return lines.length - 1 - lines.findLastIndex(({ id }) => id === last?.id);
+}
+
 /** Follows the output of a service while the page is open. */
 export function useServiceLog(serviceId: string): ServiceLog {
   const [log, setLog] = useState<ServiceLog>(nothing);

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { expect, test, vi } from 'vitest';
 import type { EnvironmentDetails, Service } from '../words.ts';
-import { emptyReason, isFirstAndOld, whenKnown } from './service-rows.ts';
+import { byStages, emptyReason, inOneStage, isFirstAndOld, whenKnown, type ServiceRow } from './service-rows.ts';
 
 vi.mock('./queries.ts', () => ({}));
 
@@ -10,6 +10,7 @@ const lists = { databases: [], terraforms: [], helms: [], jobs: [], containers: 
 const detailsWith = (applications: readonly object[]): EnvironmentDetails =>
   ({ stages: [{ stage: { id: '1', name: 'All' }, ...lists, applications }] }) as never;
 const service = { id: 'a' } as Service;
+const row = (id: string): [string, ServiceRow] => [id, { id } as ServiceRow];
 // oxlint-enable typescript/no-unsafe-type-assertion
 
 test('an environment is not called empty while only its states or only its records have the first service', () => {
@@ -21,6 +22,20 @@ test('an environment is not called empty while only its states or only its recor
     'The environment has no services.',
     null,
   ]);
+});
+
+test('rows come with the headings of their stages, and without them only where there are many', () => {
+  const few = new Map([row('a'), row('b')]);
+  expect(inOneStage(few)).toBeUndefined();
+  const many = new Map(Array.from({ length: 100 }, (_, at) => row(String(at))));
+  expect(inOneStage(many)?.map(({ name, rows }) => [name, rows.length])).toEqual([[null, 100]]);
+  // The states of an answer may be old, its stages are not; the overview has a service more.
+  const stages = byStages(detailsWith([{ id: 'a' }, { id: 'gone' }]), few);
+  expect(stages?.map(({ name, rows }) => [name, ...rows.map(({ id }) => id)])).toEqual([
+    ['All', 'a'],
+    [null, 'b'],
+  ]);
+  expect(byStages(detailsWith([]), new Map())).toBeUndefined();
 });
 
 test('states stay on the page while they are read again after a pause, unless they are called old', async () => {

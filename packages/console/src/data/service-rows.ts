@@ -63,6 +63,8 @@ export function useEnvironmentNode(environmentId: string): EnvironmentNode | und
  */
 export function useDetails(environmentId: string): {
   readonly data: EnvironmentDetails | undefined;
+  /** The last answer, also if its states are old: its stages are those of now until the next answer says otherwise. */
+  readonly last: EnvironmentDetails | undefined;
   readonly error: Error | null;
 } {
   const queries = useQueryClient();
@@ -70,7 +72,7 @@ export function useDetails(environmentId: string): {
   const { data, error, isFetching } = useQuery(options);
   const isKnown = useEnvironmentNode(environmentId) !== undefined;
   const isOld = isFetching && isKnown && isFirstAndOld(queries.getQueryState(options.queryKey));
-  return { data: isOld ? undefined : data, error: data === undefined ? error : null };
+  return { data: isOld ? undefined : data, last: data, error: data === undefined ? error : null };
 }
 
 /** Returns whether the first answer was called old, rather than read again as somebody has come back to the page. */
@@ -91,12 +93,36 @@ export function useServicesByStage(environmentId: string): ServicesByStage {
   const stages = useMemo(() => {
     const known = new Map(node?.services.map((one) => [one.id, rowOfNode(environmentId, one)]));
     if (details.data === undefined || (services.data === undefined && node === undefined)) {
-      return known.size === 0 ? undefined : [{ id: 'all', name: null, rows: [...known.values()] }];
+      return details.last === undefined ? inOneStage(known) : byStages(details.last, known);
     }
     if (services.data === undefined && servicesOf(details.data).length === 0) return undefined;
     return whenKnown(stagesOf(details.data, known, services.data, links), details.data, services.data);
-  }, [environmentId, node, details.data, services.data, links]);
+  }, [environmentId, node, details.data, details.last, services.data, links]);
   return { stages, error };
+}
+
+/** So many rows are shown before their stages are read: waiting for these would be longer than the jump of the rows. */
+const manyRows = 100;
+
+/** Returns the rows while no stage is known; undefined if there are few: they come together with their headings. */
+export function inOneStage(known: ReadonlyMap<string, ServiceRow>): readonly StageRows[] | undefined {
+  return known.size < manyRows ? undefined : [{ id: 'all', name: null, rows: [...known.values()] }];
+}
+
+/** Returns the rows below the stages that were read before them. A row of no stage is a new service: it comes last. */
+export function byStages(
+  { stages }: EnvironmentDetails,
+  known: ReadonlyMap<string, ServiceRow>,
+): readonly StageRows[] | undefined {
+  if (known.size === 0) return undefined;
+  const left = new Map(known);
+  const found = stages.map((stage) => {
+    const rows = servicesOfStage(stage).flatMap(({ id }) => left.get(id) ?? []);
+    for (const { id } of rows) left.delete(id);
+    return { id: stage.stage.id, name: stage.stage.name, rows };
+  });
+  const other = { id: 'all', name: null, rows: [...left.values()] };
+  return [...found, other].filter(({ rows }) => rows.length > 0);
 }
 
 /**

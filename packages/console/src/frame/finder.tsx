@@ -104,7 +104,9 @@ export function Finder({ tree, location, onClose }: FinderProps): ReactNode {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <div className="quiet-line">Nothing has this name.</div>}
+      {found.length === 0 && (
+        <div className="quiet-line">{tree.isPending ? 'What there is is not read yet.' : 'Nothing has this name.'}</div>
+      )}
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState, type ReactNode } from 'react';
 import { plainText } from '../ansi.ts';
-import { useServiceLog } from '../data/service-log.ts';
+import { newSince, useServiceLog } from '../data/service-log.ts';
 import { Button } from '../parts/button.tsx';
 import { Face, FailedFace } from '../parts/face.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -24,7 +24,7 @@ export function LogsPage(): ReactNode {
   const search = (change: { find?: string; wrap?: boolean }): void => {
     void navigate({ to: '.', search: { find, wrap, ...change }, replace: true });
   };
-  const waiting = paused === null ? 0 : log.lines.length - paused.length;
+  const waiting = paused === null ? 0 : newSince(log.lines, paused.at(-1));
   return (
     <>
       <div className="toolbar">

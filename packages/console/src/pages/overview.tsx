@@ -3,8 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { memo, use, type ReactNode } from 'react';
 import { commandsOf } from '../command-line.ts';
 import { detailsOf } from '../data/queries.ts';
+import { useRefusal } from '../data/rights.ts';
 import { TreeContext, type EnvironmentNode, type ServiceNode, type Tree } from '../data/tree.ts';
 import { usePageLocation } from '../frame/page-location.ts';
+import { ButtonLink } from '../parts/button-link.tsx';
 import { Commands } from '../parts/commands.tsx';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
 import { Ago, Box, Cut, CutAll, Head } from '../parts/page.tsx';
@@ -34,13 +36,15 @@ export function Overview(): ReactNode {
   );
 }
 
-function NewProject(): ReactNode {
+/** Leads to the page of a new project; says why not, if the session may create none. */
+function NewProject({ isMain = false }: { readonly isMain?: boolean }): ReactNode {
   const { organizationId } = usePageLocation();
+  const refusal = useRefusal('createProject', { organizationId: organizationId ?? '' });
   if (organizationId === null) return null;
   return (
-    <Link className="button" to="/organization/$organizationId/new" params={{ organizationId }}>
+    <ButtonLink to={`/organization/${organizationId}/new`} refusal={refusal} isMain={isMain}>
       New project
-    </Link>
+    </ButtonLink>
   );
 }
 

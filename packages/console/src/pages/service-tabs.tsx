@@ -5,6 +5,20 @@ import { hasGitEvents } from '../data/git-events.ts';
 import { hasMetrics } from '../data/metrics.ts';
 import type { Service } from '../words.ts';
 
+/** Pages that only some kinds of services have, by their names in the address. */
+const onlySome: Readonly<Record<string, (service: Service) => boolean>> = {
+  domains: hasDomains,
+  connection: ({ service_type: type }) => type === 'DATABASE',
+  backups: ({ service_type: type }) => type === 'DATABASE',
+  runs: ({ service_type: type }) => type === 'JOB',
+  'git-events': hasGitEvents,
+};
+
+/** Returns whether a service of this kind has the page, which an address may name for another kind. */
+export function hasTab(service: Service, tab: string): boolean {
+  return onlySome[tab]?.(service) ?? true;
+}
+
 /** The tabs of a service that depend on its kind. */
 export function ServiceTabs({ service }: { readonly service: Service }): ReactNode {
   const params = { environmentId: service.environment.id, serviceId: service.id };

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { detailsOf, linksIn, serviceHistoryOf, servicesIn } from '../data/queries.ts';
 import { Face, FailedFace, LoadingRows } from '../parts/face.tsx';
@@ -7,6 +7,7 @@ import { Ago, Box, CutAll, Head } from '../parts/page.tsx';
 import { StateOf } from '../parts/state.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Verdict } from '../parts/verdict.tsx';
+import { coresOf, instancesOf, memoryOf } from '../quantity.ts';
 import {
   deploymentNumber,
   isUnderWay,
@@ -19,7 +20,7 @@ import {
 } from '../words.ts';
 import { changedSince, nowOf, versionOf } from './explanation.tsx';
 import { ServiceActions } from './service-actions.tsx';
-import { ServiceTabs } from './service-tabs.tsx';
+import { hasTab, ServiceTabs } from './service-tabs.tsx';
 
 interface Shown {
   readonly service: Service | undefined;
@@ -47,6 +48,7 @@ export function ServicePage(): ReactNode {
   const { service, status, error, isMissing } = useService();
   const { environmentId = '', serviceId = '' } = useParams({ strict: false });
   const params = { environmentId, serviceId };
+  const tab = useLocation().pathname.split('/')[5] ?? '';
   if (error !== null) return <FailedFace error={error} isPage />;
   if (isMissing) {
     return (
@@ -71,7 +73,15 @@ export function ServicePage(): ReactNode {
         </Link>
         {service !== undefined && <ServiceTabs service={service} />}
       </Tabs>
-      <Outlet />
+      {service === undefined || hasTab(service, tab) ? (
+        <Outlet />
+      ) : (
+        <div className="box">
+          <Face icon="empty" title="Not found">
+            {kindName(service)}: this kind of service has no such page.
+          </Face>
+        </div>
+      )}
     </>
   );
 }
@@ -99,11 +109,7 @@ function Instances({
   readonly status: ServiceStatus;
 }): ReactNode {
   if (wanted === null || wanted === undefined) return null;
-  return (
-    <span>
-      {running ?? 0} of {wanted} {wanted === 1 ? 'instance' : 'instances'} running
-    </span>
-  );
+  return <span>{instancesOf(running, wanted)}</span>;
 }
 
 function useAddresses({ id, environment }: Service): string[] {
@@ -227,7 +233,7 @@ type Row = readonly [string, ReactNode];
 function factsOf(service: Service, status: ServiceStatus, addresses: readonly string[]): Row[] {
   const rows: Row[] = [['Kind', kindName(service)]];
   if (status.wanted_instances !== null && status.wanted_instances !== undefined) {
-    rows.push(['Instances', `${status.running_instances ?? 0} of ${status.wanted_instances} running`]);
+    rows.push(['Instances', instancesOf(status.running_instances, status.wanted_instances)]);
   }
   rows.push([
     'Addresses',
@@ -260,8 +266,8 @@ function factsOf(service: Service, status: ServiceStatus, addresses: readonly st
     rows.push(['Source', <bdi key="source">{`${url}${branch === '' ? '' : `, branch ${branch}`}`}</bdi>]);
   }
   if ('image_name' in service) rows.push(['Image', <code key="image">{`${service.image_name}:${service.tag}`}</code>]);
-  if ('cpu' in service && service.cpu !== undefined) rows.push(['Processor', `${service.cpu / 1000} of a core`]);
-  if ('memory' in service && service.memory !== undefined) rows.push(['Memory', `${service.memory} MiB`]);
+  if ('cpu' in service && service.cpu !== undefined) rows.push(['Processor', coresOf(service.cpu)]);
+  if ('memory' in service && service.memory !== undefined) rows.push(['Memory', memoryOf(service.memory)]);
   if ('storage' in service && Array.isArray(service.storage) && service.storage.length > 0) {
     rows.push(['Volumes', service.storage.map(({ mount_point: path, size }) => `${path}, ${size} GiB`).join('; ')]);
   }

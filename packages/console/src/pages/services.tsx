@@ -7,6 +7,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Ago, Cut } from '../parts/page.tsx';
 import { PlainLink } from '../parts/plain-link.tsx';
 import { ServiceStates } from '../parts/state.tsx';
+import { shortInstancesOf } from '../quantity.ts';
 import { NoServices } from './no-services.tsx';
 
 /** The services of an environment, by stage. */
@@ -99,7 +100,7 @@ const Row = memo(function Row(row: ServiceRow): ReactNode {
           {urls > 1 && <div className="under">and {urls - 1} more</div>}
         </td>
         <td className="wide-only nowrap">
-          {wanted === null ? <span className="text-muted">–</span> : `${instances ?? 0}/${wanted}`}
+          {wanted === null ? <span className="text-muted">–</span> : shortInstancesOf(instances, wanted)}
         </td>
         <td className="wide-only nowrap">
           {deployedAt === null ? <span className="text-muted">Never</span> : <Ago at={deployedAt} />}

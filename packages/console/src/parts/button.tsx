@@ -13,7 +13,9 @@ interface ButtonProps {
   readonly refusal?: string | null;
 }
 
-/** A button. One that may not be used can still be reached, so that its reason can be read. */
+/**
+ * A button. One that may not be used can still be reached and pressed: it then says why not, also where nothing hovers.
+ */
 export function Button({
   children,
   onClick,
@@ -27,22 +29,25 @@ export function Button({
   const reasonId = useId();
   const isRefused = refusal !== undefined && refusal !== null;
   return (
-    <button
-      type={isSubmit === true ? 'submit' : 'button'}
-      className={`button ${look} ${isSmall === true ? 'small' : ''}`}
-      onClick={isRefused ? undefined : onClick}
-      aria-pressed={isPressed}
-      aria-disabled={isRefused ? true : undefined}
-      aria-describedby={isRefused ? reasonId : undefined}
-      title={isRefused ? refusal : undefined}
-    >
-      {icon !== undefined && <Icon name={icon} size={14} />}
-      {children}
+    <>
+      <button
+        type={isSubmit === true && !isRefused ? 'submit' : 'button'}
+        className={`button ${look} ${isSmall === true ? 'small' : ''}`}
+        onClick={isRefused ? undefined : onClick}
+        aria-pressed={isPressed}
+        aria-disabled={isRefused ? true : undefined}
+        aria-describedby={isRefused ? reasonId : undefined}
+        title={isRefused ? refusal : undefined}
+        popoverTarget={isRefused ? reasonId : undefined}
+      >
+        {icon !== undefined && <Icon name={icon} size={14} />}
+        {children}
+      </button>
       {isRefused && (
-        <span id={reasonId} className="sr-only">
+        <span id={reasonId} popover="auto" className="menu reason-note">
           {refusal}
         </span>
       )}
-    </button>
+    </>
   );
 }

@@ -1,9 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { withValueAt, type Json } from '../data/paths.ts';
+import { isSame, withValueAt, type Json } from '../data/paths.ts';
 import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
 import { Entries, wordsBeside, type Entry } from './entries.tsx';
+import { FormDialog } from './form-dialog.tsx';
+import { FormGuide, type Guide } from './form-guide.tsx';
+import { LeaveGuard } from './leave-guard.tsx';
+import { Refusal } from './refusal.tsx';
 
 export interface FormState {
   readonly values: Json;
@@ -26,19 +29,34 @@ interface EntryFormProps {
   readonly onSubmit: (values: Json) => Promise<unknown>;
   /** Parts at the end of sections, by their headings. They may change the values and say what is wrong. */
   readonly after?: Readonly<Record<string, (form: FormState) => ReactNode>>;
+  /** Closes the dialog around the form. A form without it stands on a page, and asks before edits are left. */
   readonly onCancel?: () => void;
+  /** Describes what comes of the values, in a second column. */
+  readonly guide?: (values: Json) => Guide;
 }
 
-/** A form of entries with one button. After a refusal the focus is at the first field that is wrong. */
+/**
+ * A form of entries with one button, and what comes of them in a second column. After a refusal the focus is at the first
+ * field that is wrong.
+ */
 export function EntryForm(props: EntryFormProps): ReactNode {
-  const { entries, initial = {}, onValues, verb, refusal = null, isDangerous, isPlain, onSubmit, after = {}, onCancel } = props;
+  const { entries, initial = {}, onValues, verb, refusal = null, isDangerous, isPlain, onSubmit } = props;
+  const { after = {}, onCancel, guide } = props;
   const [values, setValues] = useState<Json>(initial);
+  const [saved, setSaved] = useState<Json>(initial);
+  // The page that follows a success is opened before the mutation is known to have ended.
+  const [isSent, setSent] = useState(false);
   const [wrong, setWrong] = useState<Error | null>(null);
   const form = useRef<HTMLFormElement>(null);
-  const action = useMutation({ mutationFn: () => onSubmit(values) });
+  const action = useMutation({
+    mutationFn: (sent: Json) => onSubmit(sent),
+    onSuccess: (_answer, sent) => setSaved(sent),
+    onError: () => setSent(false),
+  });
   const set = (path: string, value: Json): void => {
     const next = withValueAt(values, path, value);
     setValues(next);
+    setSent(false);
     onValues?.(next);
   };
   const fields = entries(values);
@@ -57,7 +75,8 @@ export function EntryForm(props: EntryFormProps): ReactNode {
     },
   };
   const parts = Object.fromEntries(Object.entries(after).map(([section, part]) => [section, part(state)]));
-  return (
+  const isEdited = onCancel === undefined && !isSent && !isSame(saved, values);
+  const content = (
     <form
       ref={form}
       noValidate
@@ -66,7 +85,8 @@ export function EntryForm(props: EntryFormProps): ReactNode {
         event.preventDefault();
         if (action.isPending || refusal !== null) return;
         setWrong(null);
-        action.mutate();
+        setSent(true);
+        action.mutate(values);
       }}
     >
       <Entries entries={fields} values={values} error={error} onChange={set} after={parts} />
@@ -84,8 +104,22 @@ export function EntryForm(props: EntryFormProps): ReactNode {
         >
           {verb}
         </Button>
+        <Refusal reason={refusal} />
       </div>
     </form>
+  );
+  return (
+    <>
+      {guide === undefined ? (
+        content
+      ) : (
+        <div className="with-guide">
+          {content}
+          <FormGuide {...guide(values)} />
+        </div>
+      )}
+      <LeaveGuard count={isEdited ? 1 : 0} what="What you entered" />
+    </>
   );
 }
 
@@ -99,12 +133,12 @@ interface EntryDialogProps extends EntryFormProps {
 /** A form in a dialog. It closes when the server has accepted the values. */
 export function EntryDialog({ title, about, isWide, onClose, onSubmit, ...form }: EntryDialogProps): ReactNode {
   return (
-    <Dialog label={title} onClose={onClose} {...(isWide === true && { className: 'wide' })}>
+    <FormDialog label={title} onClose={onClose} {...(isWide === true && { className: 'wide' })}>
       <div className="in form">
         <h2>{title}</h2>
         {about !== undefined && <p className="text-muted">{about}</p>}
         <EntryForm {...form} onCancel={onClose} onSubmit={(values) => onSubmit(values).then(onClose)} />
       </div>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -3,6 +3,7 @@ import { isFields, type Json } from '../data/paths.ts';
 import { Conflict } from './conflict.tsx';
 import type { Entry } from './entries.tsx';
 import { EntryForm } from './entry-form.tsx';
+import type { Guide } from './form-guide.tsx';
 import { editedFrom, isOutdated, type Base } from './record-base.ts';
 
 interface RecordFormProps {
@@ -11,12 +12,14 @@ interface RecordFormProps {
   readonly stored: Base;
   readonly refusal: string | null;
   readonly isPlain?: boolean;
+  /** Describes what a change does, in a second column. */
+  readonly guide?: (values: Json) => Guide;
   /** Saves the values, if the record still has the version. */
   readonly onSave: (values: Json, version: string | undefined) => Promise<unknown>;
 }
 
 /** A form of one record. What was entered stays when somebody else changes the record, until the reader decides. */
-export function RecordForm({ entries, stored, refusal, isPlain, onSave }: RecordFormProps): ReactNode {
+export function RecordForm({ entries, stored, refusal, isPlain, guide, onSave }: RecordFormProps): ReactNode {
   const [base, setBase] = useState(stored);
   const [values, setValues] = useState<Json>(stored.values);
   const [count, setCount] = useState(0);
@@ -41,6 +44,7 @@ export function RecordForm({ entries, stored, refusal, isPlain, onSave }: Record
         onValues={setValues}
         verb="Save"
         isPlain={isPlain === true}
+        {...(guide !== undefined && { guide })}
         refusal={refusal ?? (isConflict ? 'Decide first what counts.' : null)}
         onSubmit={async (entered) => {
           await onSave(entered, base.version);

@@ -1,7 +1,8 @@
 import { inParallel, retry } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
-import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
+import { label, labelFilter, parsePorts, type ObjectKind } from './labels.ts';
+import { instanceOf, matchesSelector, type Labels } from '../shared/labels.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
 
@@ -163,11 +164,8 @@ export function toInstance(inspection: Inspection, { isDirect, engine }: Pick<Re
   return {
     id: inspection.Id,
     name: inspection.Name.replace(/^\//, ''),
-    environment: labels[label.environment] ?? '',
-    service: labels[label.service] ?? '',
+    ...instanceOf(labels),
     release: labels[label.release] ?? '',
-    rollout: labels[label.rollout] ?? '',
-    index: Number(labels[label.index] ?? 0),
     state,
     startedAt: toTime(inspection.State.StartedAt),
     exit:

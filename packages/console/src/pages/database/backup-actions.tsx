@@ -4,7 +4,7 @@ import { api } from '../../api.ts';
 import type { Backup } from '../../data/database.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { FormField, messageAt } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
@@ -93,7 +93,7 @@ export function MakeBackup({ service, onClose }: { readonly service: Service; re
   });
   const fields = [messageAt(make.error, 'name'), messageAt(make.error, 'message')] as const;
   return (
-    <Dialog label="Make a backup" onClose={onClose}>
+    <FormDialog label="Make a backup" onClose={onClose}>
       <form
         className="in form"
         onSubmit={(event) => {
@@ -117,6 +117,6 @@ export function MakeBackup({ service, onClose }: { readonly service: Service; re
           </Button>
         </div>
       </form>
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { saveDomain, type Domain } from '../../data/domains.ts';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { FormField, messageAt } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
@@ -31,7 +31,7 @@ export function DomainForm({ service, domain, onClose }: DomainFormProps): React
   const atField = messageAt(save.error, 'domain');
   const title = domain === null ? 'Add a domain' : `Edit ${domain.domain}`;
   return (
-    <Dialog label={title} onClose={onClose}>
+    <FormDialog label={title} onClose={onClose}>
       <form
         className="in form"
         onSubmit={(event) => {
@@ -63,6 +63,6 @@ export function DomainForm({ service, domain, onClose }: DomainFormProps): React
           </Button>
         </div>
       </form>
-    </Dialog>
+    </FormDialog>
   );
 }

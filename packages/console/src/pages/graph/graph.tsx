@@ -3,11 +3,11 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 import { detailsOf, servicesIn } from '../../data/queries.ts';
 import type { Reference } from '../../data/reference-graph.ts';
-import { referencesIn } from '../../data/references.ts';
+import { referencesIn, referrersOf } from '../../data/references.ts';
 import { ErrorNote, Face, FailedFace, LoadingRows } from '../../parts/face.tsx';
 import { Graph, type GraphEdge, type GraphStage } from '../../parts/graph.tsx';
 import { Box, Cut, CutAll } from '../../parts/page.tsx';
-import { kindName, plural, servicesOfStage, type EnvironmentDetails, type Service } from '../../words.ts';
+import { kindName, plural, servicesOf, servicesOfStage, type EnvironmentDetails, type Service } from '../../words.ts';
 import { NoServices } from '../no-services.tsx';
 
 /** More nodes than that are no picture, but a search: the table is better at it. */
@@ -22,9 +22,9 @@ export function GraphPage(): ReactNode {
   if (error !== null) return <FailedFace error={error} />;
   if (details.data === undefined || services.data === undefined) {
     return (
-      <div className="box">
+      <GraphBox>
         <LoadingRows rows={6} />
-      </div>
+      </GraphBox>
     );
   }
   const count = services.data.length;
@@ -50,6 +50,18 @@ export function GraphPage(): ReactNode {
   return <GraphOf environmentId={environmentId} details={details.data} services={services.data} />;
 }
 
+function GraphBox({ children }: { readonly children: ReactNode }): ReactNode {
+  return (
+    <section className="box" aria-label="Graph">
+      <header>
+        <h2>Stages and references</h2>
+        <span className="more wide-hint">Arrow keys move, Enter opens</span>
+      </header>
+      {children}
+    </section>
+  );
+}
+
 interface GraphOfProps {
   readonly environmentId: string;
   readonly details: EnvironmentDetails;
@@ -60,7 +72,7 @@ const none: readonly Reference[] = [];
 
 function GraphOf({ environmentId, details, services }: GraphOfProps): ReactNode {
   const navigate = useNavigate();
-  const read = useQuery(referencesIn(environmentId, services));
+  const read = useQuery(referencesIn(environmentId, services, referrersOf(services, servicesOf(details))));
   const references = read.data ?? none;
   const stages = useMemo(() => stagesOf(details, services), [details, services]);
   const edges = useMemo(
@@ -70,18 +82,14 @@ function GraphOf({ environmentId, details, services }: GraphOfProps): ReactNode 
   return (
     <>
       {read.error !== null && <ErrorNote error={read.error} />}
-      <section className="box" aria-label="Graph">
-        <header>
-          <h2>Stages and references</h2>
-          <span className="more wide-hint">Arrow keys move, Enter opens</span>
-        </header>
+      <GraphBox>
         <Graph
           label="Stages, in the order of deployment"
           stages={stages}
           edges={edges}
           onOpen={(address) => void navigate({ to: address })}
         />
-      </section>
+      </GraphBox>
       <References references={references} services={services} isRead={read.data !== undefined} hasFailed={read.error !== null} />
     </>
   );

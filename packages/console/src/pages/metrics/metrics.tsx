@@ -83,7 +83,7 @@ function Measured({ service }: { readonly service: Service }): ReactNode {
       {read.data !== undefined && shown.length === 0 && (
         <div className="box">
           <Face icon="lines" title="Nothing measured">
-            The service did not run in this time. What it uses stands here from its next start on.
+            No measurement is from this time. What the service uses stands here from the minute after its next start on.
           </Face>
         </div>
       )}

@@ -7,7 +7,7 @@ import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { filled } from '../../parts/values.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
-import { FailedFace } from '../../parts/face.tsx';
+import { ErrorNote, FailedFace } from '../../parts/face.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Head } from '../../parts/page.tsx';
 import { commandsOf } from '../../command-line.ts';
@@ -16,6 +16,7 @@ import { Commands } from '../../parts/commands.tsx';
 import { SourceCheck } from './check.tsx';
 import { sourceSection, type Offers } from './entries.ts';
 import { bodyOf, newKinds, type NewKind } from './kinds.ts';
+import { guideOf } from './outcome.ts';
 
 /** Creates a service: its kind first, then what that kind needs. */
 export function NewServicePage(): ReactNode {
@@ -93,7 +94,7 @@ interface ServiceFormProps {
 function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps): ReactNode {
   const refusal = useRefusal('createApplication', { environmentId });
   const [helmRepository, setHelmRepository] = useState('');
-  const offers = useOffers(environmentId, organizationId, helmRepository);
+  const { error, ...offers } = useOffers(environmentId, organizationId, helmRepository);
   const queries = useQueryClient();
   const navigate = useNavigate();
   const create = async (values: Json): Promise<void> => {
@@ -107,6 +108,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
   return (
     <div className="box form-box">
       <p className="text-muted">{kind.about}</p>
+      <ErrorNote error={error} />
       <EntryForm
         entries={(values) => kind.entries(values, offers)}
         initial={kind.initial}
@@ -117,6 +119,7 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
         verb={`Create ${inSentence(kind)}`}
         refusal={refusal}
         onSubmit={create}
+        guide={(values) => guideOf(kind, environmentId, values)}
         after={{
           [sourceSection]: (form) => <SourceCheck environmentId={environmentId} type={kind.type} form={form} refusal={refusal} />,
         }}
@@ -125,22 +128,24 @@ function ServiceForm({ kind, environmentId, organizationId }: ServiceFormProps):
   );
 }
 
-/** Returns the choices that the organization and the environment offer. */
-function useOffers(environmentId: string, organizationId: string, helmRepository: string): Offers {
+/** Returns the choices that the organization and the environment offer, and why some of them could not be read. */
+function useOffers(environmentId: string, organizationId: string, helmRepository: string): Offers & { error: Error | null } {
   const enabled = organizationId !== '';
-  const gitTokens = useQuery({ ...gitTokensOf(organizationId), enabled }).data ?? [];
-  const registries = useQuery({ ...registriesOf(organizationId), enabled }).data ?? [];
-  const helmRepositories = useQuery({ ...helmRepositoriesOf(organizationId), enabled }).data ?? [];
-  const charts = useQuery(chartsOf(organizationId, helmRepository)).data ?? [];
-  const databases = useQuery(databasesIn(environmentId)).data ?? [];
+  const gitTokens = useQuery({ ...gitTokensOf(organizationId), enabled });
+  const registries = useQuery({ ...registriesOf(organizationId), enabled });
+  const helmRepositories = useQuery({ ...helmRepositoriesOf(organizationId), enabled });
+  const charts = useQuery(chartsOf(organizationId, helmRepository));
+  const databases = useQuery(databasesIn(environmentId));
+  const all = [gitTokens, registries, helmRepositories, charts, databases];
   const named = ({ id, name }: { readonly id: string; readonly name: string }) => [id, name] as const;
   return {
-    gitTokens: gitTokens.map(named),
-    registries: registries.map(named),
-    helmRepositories: helmRepositories.map(named),
-    charts,
+    error: all.find(({ data, error }) => data === undefined && error !== null)?.error ?? null,
+    gitTokens: (gitTokens.data ?? []).map(named),
+    registries: (registries.data ?? []).map(named),
+    helmRepositories: (helmRepositories.data ?? []).map(named),
+    charts: charts.data ?? [],
     databases: new Map(
-      databases.map(({ database_type: type, version }) => [
+      (databases.data ?? []).map(({ database_type: type, version }) => [
         type,
         [...new Set(version.map(({ name }) => name))].toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true })),
       ]),

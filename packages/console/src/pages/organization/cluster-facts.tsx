@@ -1,6 +1,7 @@
 import type { CallAnswer } from '@davit/client';
 import type { ReactNode } from 'react';
 import { State } from '../../parts/state.tsx';
+import { coresOf, memoryOf } from '../../quantity.ts';
 import { sentence, shapeOf, stateWords, type Shape } from '../../words.ts';
 
 export type Cluster = CallAnswer<'listOrganizationCluster'>['results'][number];
@@ -16,6 +17,5 @@ export function ClusterState({ word }: { readonly word: Cluster['status'] }): Re
 /** Processor and memory of a cluster, for people. */
 export function capacityOf({ cpu, memory }: Cluster): string {
   if (cpu === undefined || memory === undefined) return '–';
-  const cores = cpu / 1000;
-  return `${cores.toLocaleString('en', { maximumFractionDigits: 1 })} cores, ${Math.round(memory / 1024).toLocaleString('en')} GiB`;
+  return `${coresOf(cpu)}, ${memoryOf(memory)}`;
 }

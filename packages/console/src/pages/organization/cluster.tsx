@@ -42,7 +42,7 @@ export function ClusterPage(): ReactNode {
   }
   return (
     <>
-      <Facts organizationId={organizationId} cluster={cluster} count={environments.data?.length ?? 0} />
+      <Facts organizationId={organizationId} cluster={cluster} count={environments.data?.length ?? null} />
       {cluster.kubernetes === 'SELF_MANAGED' && <Connection organizationId={organizationId} cluster={cluster} />}
       <Records
         title="Environments"
@@ -72,7 +72,7 @@ interface PartProps {
   readonly cluster: Cluster;
 }
 
-function Facts({ organizationId, cluster, count }: PartProps & { readonly count: number }): ReactNode {
+function Facts({ organizationId, cluster, count }: PartProps & { readonly count: number | null }): ReactNode {
   const [asked, ask] = useState<'edit' | 'delete' | null>(null);
   const params = { organizationId, clusterId: cluster.id };
   // A custom role may administer this cluster, though it never creates one.
@@ -88,7 +88,8 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
     },
   });
   const { name, description = '', region, cloud_provider, production, is_default: isDefault, updated_at } = cluster;
-  const inUse = count > 0 ? `It has ${plural(count, 'environment')}.` : null;
+  const inUse =
+    count === null ? 'Its environments are not known yet.' : count > 0 ? `It has ${plural(count, 'environment')}.` : null;
   return (
     <Box
       title={name}
@@ -193,6 +194,16 @@ function Connection({ organizationId, cluster }: PartProps): ReactNode {
           ]}
           verb="Store and check"
           refusal={refusal}
+          guide={() => ({
+            steps: {
+              title: 'What happens next',
+              lines: [
+                'The kubeconfig is stored encrypted, in the place of the former one, and is never shown again.',
+                'Davit checks that the cluster answers, and grants itself the permissions that it needs there.',
+                'Nothing is installed or restarted. What was found stands in the log of this page.',
+              ],
+            },
+          })}
           onSubmit={async (values) => {
             const kubeconfig = valueAt(values, 'kubeconfig');
             const body = typeof kubeconfig === 'string' ? kubeconfig : '';

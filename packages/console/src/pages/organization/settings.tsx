@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { organizations, projectsOf } from '../../data/queries.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send } from '../../data/send.ts';
+import { callOf } from '../../command-line.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Entry } from '../../parts/entries.tsx';
 import { ErrorNote, LoadingRows } from '../../parts/face.tsx';
@@ -54,6 +55,17 @@ export function OrganizationSettings(): ReactNode {
             },
           }}
           refusal={refusal}
+          guide={(values) => ({
+            steps: {
+              title: 'What a change does',
+              lines: [
+                'Nothing is deployed or restarted.',
+                'The new name is unique in the installation, and stands in the rail of all members.',
+                'The plan and the owner are not changed here.',
+              ],
+            },
+            command: callOf('editOrganization', params, values),
+          })}
           onSave={(values, version) =>
             send('editOrganization', params, values, version).finally(() => {
               void queries.invalidateQueries({ queryKey: ['organizations'] });
@@ -74,7 +86,7 @@ interface DeleteProps {
 
 function DeleteOrganization({ organizationId, name, refusal }: DeleteProps): ReactNode {
   const [isAsked, ask] = useState(false);
-  const projects = useQuery(projectsOf(organizationId)).data ?? [];
+  const projects = useQuery(projectsOf(organizationId)).data;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const action = useMutation({
@@ -84,7 +96,12 @@ function DeleteOrganization({ organizationId, name, refusal }: DeleteProps): Rea
       await navigate({ to: '/' });
     },
   });
-  const inUse = projects.length === 0 ? null : `Delete its ${plural(projects.length, 'project')} first.`;
+  const inUse =
+    projects === undefined
+      ? 'Its projects are being read.'
+      : projects.length === 0
+        ? null
+        : `Delete its ${plural(projects.length, 'project')} first.`;
   return (
     <Box title="Delete">
       <div className="setting">

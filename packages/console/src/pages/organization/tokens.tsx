@@ -56,7 +56,12 @@ export function TokensPage(): ReactNode {
             { path: 'name', label: 'Name', help: 'What uses it, as “pipeline of the shop”.', control: { kind: 'text' } },
             { path: 'scope', label: 'Rights', control: { kind: 'pick', options: scopes } },
             ...(valueAt(values, 'scope') === '' ? [role] : []),
-            { path: 'expires_at', label: 'Expires', help: 'Empty: never.', control: { kind: 'date' } },
+            {
+              path: 'expires_at',
+              label: 'Expires',
+              help: 'At the end of that day, in your time zone. Empty: never.',
+              control: { kind: 'date' },
+            },
           ],
           body: tokenBody,
           onCreated: (answer) => show(textOf(answer, 'token')),

@@ -7,6 +7,7 @@ import { Entries, EntryField } from '../../parts/entries.tsx';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { FieldControl } from '../../parts/field-control.tsx';
 import { FormField } from '../../parts/form-field.tsx';
+import { FormGuide } from '../../parts/form-guide.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LeaveGuard } from '../../parts/leave-guard.tsx';
 import { CopyButton } from '../../parts/once.tsx';
@@ -14,6 +15,7 @@ import { Box } from '../../parts/page.tsx';
 import { ProbeControl } from '../../parts/probe.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
 import { RecordForm } from '../../parts/record-form.tsx';
+import { Refusal } from '../../parts/refusal.tsx';
 import { RowsControl } from '../../parts/rows.tsx';
 import { Saver } from '../../parts/saver.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -56,6 +58,16 @@ export function Forms(): ReactNode {
             refusal="This token may only read."
             onSubmit={() => Promise.resolve()}
           />
+        </div>
+      </Box>
+      <Box title="What stands beside a form, and why a page may only be read">
+        <div className="grid gap-4 p-4">
+          <FormGuide
+            facts={{ title: 'What will be made', rows: [['Size', '1 to 3 instances by load, each with 0.5 cores and 512 MiB']] }}
+            steps={{ title: 'What happens next', lines: ['The service is created. Nothing runs yet.', 'Deploy it.'] }}
+            command="davit api createApplication --body '{}'"
+          />
+          <Refusal reason="This token may only read." />
         </div>
       </Box>
       <Changed />

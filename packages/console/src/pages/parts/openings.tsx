@@ -4,15 +4,18 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { FormField } from '../../parts/form-field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { Once } from '../../parts/once.tsx';
 import { Box } from '../../parts/page.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
+import { TextInput } from '../../parts/text-input.tsx';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 import { entries, invalid } from './sample.ts';
 
-const kinds = ['Dialog', 'Question', 'Question with a name', 'Form', 'Shown once'] as const;
+const kinds = ['Dialog', 'Question', 'Question with a name', 'Form', 'Fields', 'Shown once'] as const;
 
 /** Shows parts that open or lead elsewhere: dialogs, a menu, tabs. */
 export function Openings(): ReactNode {
@@ -76,11 +79,28 @@ export function Openings(): ReactNode {
           onClose={close}
         />
       )}
+      {asked === 'Fields' && <Fields onClose={close} />}
       {asked === 'Shown once' && (
         <Once title="The new API token" text="dvt_sample" onClose={close}>
           It is shown only now: store it where programs find it.
         </Once>
       )}
     </Box>
+  );
+}
+
+/** A dialog that asks before something that was entered is lost. */
+function Fields({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const [text, setText] = useState('');
+  return (
+    <FormDialog label="Fields" onClose={onClose}>
+      <div className="in form">
+        <h2>Fields</h2>
+        <FormField label="Text">{(control) => <TextInput {...control} value={text} onText={setText} />}</FormField>
+        <div className="do">
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </div>
+    </FormDialog>
   );
 }

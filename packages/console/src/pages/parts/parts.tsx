@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
+import { ButtonLink } from '../../parts/button-link.tsx';
 import { Box, Head } from '../../parts/page.tsx';
 import { Icon, iconNames } from '../../parts/icon.tsx';
 import { ConnectionMark, LiveMark } from '../../parts/live-mark.tsx';
@@ -95,6 +96,12 @@ function Buttons(): ReactNode {
           Small
         </Button>
         <Button isPressed>Pressed</Button>
+        <ButtonLink to="/" refusal={null}>
+          Leads to a page
+        </ButtonLink>
+        <ButtonLink to="/" refusal="This token may only read.">
+          May not lead there
+        </ButtonLink>
         <Button refusal="This token may only read.">May not be used</Button>
         <Button look="main" refusal="This token may only read.">
           May not be used

@@ -6,6 +6,7 @@ import { environmentOf, servicesIn } from '../../data/queries.ts';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { TreeContext } from '../../data/tree.ts';
+import { callOf } from '../../command-line.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Entry } from '../../parts/entries.tsx';
 import { EntryDialog } from '../../parts/entry-form.tsx';
@@ -48,6 +49,17 @@ export function EnvironmentSettings(): ReactNode {
           stored={{ version: updated_at, values: { name, mode, cluster_id, auto_preview } }}
           isPlain
           refusal={refusal}
+          guide={(values) => ({
+            steps: {
+              title: 'What a change does',
+              lines: [
+                'Nothing is deployed or restarted.',
+                'With another cluster, each service moves there with its next deployment. Volumes are not moved.',
+                'The mode decides which custom roles may do what here.',
+              ],
+            },
+            command: callOf('editEnvironment', { environmentId }, values),
+          })}
           onSave={(values, version) => send('editEnvironment', { environmentId }, values, version).finally(() => void read())}
         />
       </div>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useRefusal } from '../../data/rights.ts';
 import { send, textOf } from '../../data/send.ts';
 import { filled } from '../../parts/values.ts';
+import { callOf } from '../../command-line.ts';
 import { EntryForm } from '../../parts/entry-form.tsx';
 import { Head } from '../../parts/page.tsx';
 import type { Json } from '../../data/paths.ts';
@@ -24,7 +25,23 @@ export function NewProjectPage(): ReactNode {
     <>
       <Head title="New project" facts={<span>A product with its environments: production, staging, previews.</span>} />
       <div className="box form-box">
-        <EntryForm entries={() => projectEntries} verb="Create project" refusal={refusal} onSubmit={create} />
+        <EntryForm
+          entries={() => projectEntries}
+          verb="Create project"
+          refusal={refusal}
+          onSubmit={create}
+          guide={(values) => ({
+            steps: {
+              title: 'What happens next',
+              lines: [
+                'The project is empty. Nothing runs yet.',
+                'Add an environment to it, as production or staging, on a cluster of the organization.',
+                'Add services to the environment, then deploy it.',
+              ],
+            },
+            command: callOf('createProject', { organizationId }, filled(values)),
+          })}
+        />
       </div>
     </>
   );

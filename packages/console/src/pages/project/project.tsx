@@ -8,6 +8,7 @@ import { send, textOf } from '../../data/send.ts';
 import { TreeContext } from '../../data/tree.ts';
 import { Button } from '../../parts/button.tsx';
 import { filled } from '../../parts/values.ts';
+import { callOf } from '../../command-line.ts';
 import { EntryDialog } from '../../parts/entry-form.tsx';
 import { ErrorNote, FailedFace } from '../../parts/face.tsx';
 import { Box, Cut, Head } from '../../parts/page.tsx';
@@ -26,7 +27,7 @@ export function ProjectPage(): ReactNode {
   const refusal = useRefusal('editProject', { projectId });
   const queries = useQueryClient();
   if (project.data === undefined && project.error !== null) return <FailedFace error={project.error} isPage />;
-  const { name = ' ', description = '', associated_environments_count: count = 0, updated_at } = project.data ?? {};
+  const { name = ' ', description = '', associated_environments_count: count, updated_at } = project.data ?? {};
   const edit = (values: Json, version: string | undefined): Promise<unknown> =>
     send('editProject', { projectId }, values, version).finally(() => {
       for (const key of ['project', 'projects', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
@@ -37,7 +38,7 @@ export function ProjectPage(): ReactNode {
         title={name}
         facts={
           <>
-            <span>Project with {plural(count, 'environment')}</span>
+            <span>Project{count !== undefined && ` with ${plural(count, 'environment')}`}</span>
             {description !== '' && <Cut text={description} />}
           </>
         }
@@ -52,9 +53,20 @@ export function ProjectPage(): ReactNode {
               stored={{ version: updated_at, values: { name, description } }}
               refusal={refusal}
               onSave={edit}
+              guide={(values) => ({
+                steps: {
+                  title: 'What a change does',
+                  lines: [
+                    'Nothing is deployed or restarted.',
+                    'A webhook that is limited to the old name no longer matches.',
+                    'The command line names environments by it: davit up --environment PROJECT/ENVIRONMENT.',
+                  ],
+                },
+                command: callOf('editProject', { projectId }, values),
+              })}
             />
           </div>
-          <DeleteProject projectId={projectId} name={name} count={count} refusal={refusal} />
+          <DeleteProject projectId={projectId} name={name} count={count ?? 0} refusal={refusal} />
         </>
       )}
     </>

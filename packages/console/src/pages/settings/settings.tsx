@@ -10,6 +10,7 @@ import { messageAt } from '../../parts/form-field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LeaveGuard } from '../../parts/leave-guard.tsx';
 import { Box } from '../../parts/page.tsx';
+import { Refusal } from '../../parts/refusal.tsx';
 import { Saver } from '../../parts/saver.tsx';
 import { plural, type Service } from '../../words.ts';
 import { useService } from '../service.tsx';
@@ -62,6 +63,7 @@ function Form({ service, record, advanced }: FormProps): ReactNode {
   return (
     <>
       <ErrorNote error={elsewhere(save.error, paths)} />
+      <Refusal reason={mayNot} isAlone />
       <Sections
         sections={sections}
         field={(setting) => {

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { FormField } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -48,7 +48,7 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
     onClose();
   };
   return (
-    <Dialog label="Add a variable" onClose={onClose}>
+    <FormDialog label="Add a variable" onClose={onClose}>
       <form
         className="in form"
         onSubmit={(event) => {
@@ -93,7 +93,7 @@ export function AddVariable({ slots, names, onAdd, onClose }: AddProps): ReactNo
           </Button>
         </div>
       </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 

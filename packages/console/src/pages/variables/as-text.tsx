@@ -1,6 +1,6 @@
 import { useMemo, useState, type ReactNode } from 'react';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { FormField } from '../../parts/form-field.tsx';
 import { plural } from '../../words.ts';
 import { looksSecret, textOf, withText, type Draft, type FromText, type Level, type Slot } from './draft.ts';
@@ -33,7 +33,7 @@ export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextPr
   const title = doesReplace ? 'Edit as text' : 'Paste a .env file';
   const unread = result.problems.filter(({ isNote }) => !isNote).length;
   return (
-    <Dialog label={title} className="wide" onClose={onClose}>
+    <FormDialog label={title} className="wide" onClose={onClose}>
       <div className="in form">
         <h2>{title}</h2>
         <LevelChoice
@@ -92,7 +92,7 @@ export function AsText({ mode, slots, draft, names, onDraft, onClose }: AsTextPr
           </Button>
         </div>
       </div>
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -179,7 +179,7 @@ function useSaving({ service, projectId, byKey, draft, setDraft }: SavingInput) 
         }
       }
       await queries.invalidateQueries({ queryKey: ['variables'] });
-      void queries.invalidateQueries({ queryKey: ['references'] });
+      for (const key of ['referenceDigest', 'references']) void queries.invalidateQueries({ queryKey: [key] });
       void queries.invalidateQueries({ queryKey: ['details', service.environment.id] });
       void queries.invalidateQueries({ queryKey: ['overview'] });
       if (doesDeploy && !isRefused) await actOnService('deploy', service);

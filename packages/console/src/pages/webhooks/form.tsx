@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { saveWebhook, type Webhook, type WebhookRequest } from '../../data/webhooks.ts';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { ErrorNote } from '../../parts/face.tsx';
 import { FormField, messageAt } from '../../parts/form-field.tsx';
 import { TextInput } from '../../parts/text-input.tsx';
@@ -48,7 +48,7 @@ export function WebhookForm({ organizationId, webhook, onClose }: WebhookFormPro
   const title = webhook === null ? 'Add a webhook' : 'Edit the webhook';
   const isAtField = fieldNames.some((name) => messageAt(save.error, name) !== null);
   return (
-    <Dialog label={title} onClose={onClose}>
+    <FormDialog label={title} onClose={onClose}>
       <form
         className="in form"
         onSubmit={(event) => {
@@ -66,7 +66,7 @@ export function WebhookForm({ organizationId, webhook, onClose }: WebhookFormPro
           </Button>
         </div>
       </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 
