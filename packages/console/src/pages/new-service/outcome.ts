@@ -88,14 +88,10 @@ function deploysOf(values: Json): Fact {
 }
 
 /** Returns the ports of the form that have this property, or all. */
-function portsOf(values: Json, isWanted: (port: { readonly [name: string]: Json }) => boolean): string[] {
-  const ports = valueAt(values, 'ports');
-  return isList(ports)
-    ? ports
-        .filter(isFields)
-        .filter(isWanted)
-        .map((port) => String(port['internal_port'] ?? ''))
-    : [];
+function portsOf(values: Json, isWanted: (port: { readonly [name: string]: Json }) => boolean): (string | number)[] {
+  const list = valueAt(values, 'ports');
+  const ports = (isList(list) ? list : []).filter(isFields).filter(isWanted);
+  return ports.map(({ internal_port: port }) => (typeof port === 'number' || typeof port === 'string' ? port : '?'));
 }
 
 function reachOf(values: Json): Fact {
