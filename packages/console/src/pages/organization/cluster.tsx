@@ -83,7 +83,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
   const removal = useMutation({
     mutationFn: () => send('deleteCluster', params),
     onSuccess: async () => {
-      await navigate({ to: '/organization/$organizationId/clusters', params: { organizationId } });
+      await navigate({ to: '/organization/$organizationId/clusters', params: { organizationId }, ignoreBlocker: true });
       await read();
     },
   });
