@@ -36,8 +36,8 @@ interface EntryFormProps {
 }
 
 /**
- * A form of entries with one button, and what comes of them in a second column. After a refusal the focus is at the first
- * field that is wrong.
+ * A form of entries with one button, and what comes of them in a second column. After a refusal the focus is at the
+ * first field that is wrong.
  */
 export function EntryForm(props: EntryFormProps): ReactNode {
   const { entries, initial = {}, onValues, refusal = null, onSubmit, after = {}, onCancel, guide } = props;

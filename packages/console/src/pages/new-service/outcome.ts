@@ -7,7 +7,7 @@ import { plural, type ServiceType } from '../../words.ts';
 import { chosenJob, chosenSource } from './entries.ts';
 import { bodyOf, type NewKind } from './kinds.ts';
 
-/* What a new service will be, in the words of its reader, while its form is filled in. */
+/* These functions say what a new service will be, in the words of its reader, while its form is filled in. */
 
 /** Returns what stands beside the form of a new service. */
 export function guideOf(kind: NewKind, environmentId: string, values: Json): Guide {
@@ -144,10 +144,14 @@ function databaseOf(values: Json): (Fact | null)[] {
   ];
 }
 
+/** A schedule has five fields; a text that has fewer is still being typed, or wrong. */
+const isSchedule = /^\S+(?:\s+\S+){4}$/;
+
 function jobOf(values: Json): (Fact | null)[] {
   const [at, zone] = ['scheduled_at', 'timezone'].map((one) => textAt(values, `schedule.cronjob.${one}`));
-  const schedule =
-    at === undefined || at === '' ? null : (['Runs', `At ${at}, ${zone === '' ? 'in UTC' : `time in ${zone}`}`] as const);
+  const schedule = !isSchedule.test(at ?? '')
+    ? null
+    : (['Runs', `At ${at}, ${zone === '' ? 'in UTC' : `time in ${zone}`}`] as const);
   const repeats = numberAt(values, 'max_nb_restart');
   const each = eachOf(values);
   return [
