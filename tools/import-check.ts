@@ -67,7 +67,7 @@ function undeclared(use: Import, workspaces: readonly Workspace[], rootDependenc
  * need each other's types can only be read together.
  */
 function cycles({ imports }: ImportGraph): Violation[] {
-  const uses = imports.filter((use) => !isTest(use.from) && !isTypeOfKinds(use));
+  const uses = imports.filter((use) => !isTest(use.from));
   return cyclesOf(uses.map((use) => ({ from: use.from, to: use.target, use }))).map(({ nodes }) => ({
     rule: 'no-cycles',
     file: nodes[0] ?? '',
@@ -76,16 +76,14 @@ function cycles({ imports }: ImportGraph): Violation[] {
   }));
 }
 
-const engineKinds = 'packages/engine/src/kinds/';
-/** Types that the engine's kinds and the rest of the engine take from each other do not count as a cycle. */
-const isTypeOfKinds = ({ isTypeOnly, from, target }: Import): boolean =>
-  isTypeOnly && (from.startsWith(engineKinds) || target.startsWith(engineKinds));
-
-/** Source folders whose subfolders may not import each other in a circle. */
-const foldersWithoutCycles = [
-  'packages/engine/src/',
-  'packages/server/src/resources/service/',
-  'packages/drivers/src/kubernetes/',
+/** Source folders whose subfolders may not import each other in a circle; `types`: not even their types. */
+const foldersWithoutCycles: readonly { readonly root: string; readonly types: boolean }[] = [
+  { root: 'packages/engine/src/', types: false },
+  { root: 'packages/server/src/', types: true },
+  { root: 'packages/server/src/resources/', types: true },
+  { root: 'packages/server/src/resources/service/', types: true },
+  { root: 'packages/drivers/src/', types: true },
+  { root: 'packages/drivers/src/kubernetes/', types: false },
 ];
 
 /**
@@ -93,10 +91,11 @@ const foldersWithoutCycles = [
  * own.
  */
 function folderCycles({ imports }: ImportGraph): Violation[] {
-  return foldersWithoutCycles.flatMap((root) => {
+  return foldersWithoutCycles.flatMap(({ root, types }) => {
     const subfolderOf = (file: string): string => file.slice(root.length).split('/')[0] ?? '';
     const arrows = imports
-      .filter(({ isTypeOnly, from, target }) => !isTypeOnly && !isTest(from) && from.startsWith(root) && target.startsWith(root))
+      .filter(({ isTypeOnly }) => types || !isTypeOnly)
+      .filter(({ from, target }) => !isTest(from) && from.startsWith(root) && target.startsWith(root))
       .map((use) => ({ from: subfolderOf(use.from), to: subfolderOf(use.target), use }))
       .filter(({ from, to }) => from !== to);
     // A circle of files without subfolders is reported by `no-cycles`.

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { findViolations } from './import-check.ts';
 import { importRules } from './import-rules.ts';
@@ -183,6 +184,7 @@ test('an import is caught in each of its forms', () => {
     `import * as all from '../gateway/index.ts';`,
     `import '../gateway/index.ts';`,
     `import type { gateway } from '../gateway/index.ts';`,
+    `export let later: import('../gateway/index.ts').gateway;`,
     `export { gateway } from '../gateway/index.ts';`,
     `export * from '../gateway/index.ts';`,
     `const later = await import('../gateway/index.ts');`,
@@ -204,6 +206,33 @@ test.each(['./b.ts', '../plan/b.ts'])('files that need the types of each other a
   expect(rulesBrokenBy(planted)).toEqual(['no-cycles']);
 });
 
+test.each([
+  ['a kind and the parts that its steps work with', 'engine/src/shared/parts.ts', 'engine/src/kinds/kind.ts'],
+  ['the steps of a kind and their plan', 'engine/src/kinds/chart/plan.ts', 'engine/src/kinds/chart/kind.ts'],
+  ['a resource and its store', 'server/src/resources/project/names.ts', 'server/src/resources/project/store.ts'],
+  ['two pages of the console', 'console/src/pages/a.tsx', 'console/src/pages/b.tsx'],
+])('types of %s that need each other are a cycle, also through a third file', (_, one, other) => {
+  const third = `${one.replace(/[^/]+$/, '')}third.ts`;
+  const specifier = (from: string, to: string): string => {
+    const relative = path.posix.relative(path.posix.dirname(from), to);
+    return relative.startsWith('.') ? relative : `./${relative}`;
+  };
+  const planted = {
+    [`packages/${one}`]: `import type { B } from '${specifier(one, other)}'; export type Name = B;`,
+    [`packages/${other}`]: `import type { C } from '${specifier(other, third)}'; export type B = C;`,
+    [`packages/${third}`]: `export type C = import('${specifier(third, one)}').Name;`,
+  };
+  expect(rulesBrokenBy(planted)).toEqual(['no-cycles']);
+});
+
+test('resources that need the types of each other are a cycle', () => {
+  const planted = {
+    [`${project}/index.ts`]: `export type { Name } from './names.ts';`,
+    'packages/server/src/resources/service/kinds/a.ts': `import type { Name } from '../../project/index.ts'; export type A = Name;`,
+  };
+  expect(rulesBrokenBy(planted)).toEqual(['no-folder-cycles']);
+});
+
 test('a resource that takes all settings of the operator is caught', () => {
   const text = `import type { Configuration } from '../../configuration.ts';`;
   expect(rulesBrokenBy({ [`${project}/a.ts`]: text })).toEqual(['needs-not-deps']);
@@ -211,7 +240,9 @@ test('a resource that takes all settings of the operator is caught', () => {
 
 test('deps.ts names no resource', () => {
   const text = `import type { service } from './resources/service/index.ts';`;
-  expect(rulesBrokenBy({ 'packages/server/src/deps.ts': text })).toEqual(['http-names-no-resource']);
+  // No resource uses deps.ts here: otherwise the import would close a cycle, too.
+  const planted = { 'packages/server/src/deps.ts': text, [`${project}/deps.ts`]: `export type ProjectDeps = string;` };
+  expect(rulesBrokenBy(planted)).toEqual(['http-names-no-resource']);
 });
 
 test('a violation names file and line', () => {

@@ -1,6 +1,6 @@
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
-import { parseSync, type StaticExportEntry, type StaticImportEntry } from 'oxc-parser';
+import { parseSync, Visitor, type StaticExportEntry, type StaticImportEntry } from 'oxc-parser';
 
 /** The source files to check: path relative to the checkout → text. */
 export type Sources = ReadonlyMap<string, string>;
@@ -76,7 +76,7 @@ export function readImports(sources: Sources, workspaces: readonly Workspace[]):
 }
 
 function parseModule(file: string, text: string): Module {
-  const { module, errors } = parseSync(file, text);
+  const { module, program, errors } = parseSync(file, text);
   const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
   const imports: RawImport[] = module.staticImports.map(({ moduleRequest, entries, start }) => ({
     specifier: moduleRequest.value,
@@ -90,6 +90,14 @@ function parseModule(file: string, text: string): Module {
     if (literal?.[2] !== undefined) {
       imports.push({ specifier: literal[2], names: [everything], isTypeOnly: false, line: lineOf(start) });
     }
+  }
+  if (mayImportTypesInline(text)) {
+    new Visitor({
+      TSImportType: ({ source, qualifier, start }) => {
+        const names = qualifier?.type === 'Identifier' ? [qualifier.name] : [everything];
+        imports.push({ specifier: source.value, names, isTypeOnly: true, line: lineOf(start) });
+      },
+    }).visit(program);
   }
   const reexports = module.staticExports.flatMap(({ entries }) => entries).filter(({ moduleRequest }) => moduleRequest !== null);
   for (const entry of reexports) {
@@ -105,6 +113,9 @@ function parseModule(file: string, text: string): Module {
   const definedNames = new Set(own.map(({ exportName }) => exportName.name ?? 'default'));
   return { imports, reexports, definedNames, error: errors[0]?.message };
 }
+
+/** Returns whether a text may contain types such as `import('./driver.ts').Driver`. Most files need not be searched. */
+const mayImportTypesInline = (text: string): boolean => text.includes('import(');
 
 function importedName({ importName }: StaticImportEntry | StaticExportEntry): string {
   const kind: string = importName.kind;

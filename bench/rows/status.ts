@@ -7,6 +7,8 @@ import { ratioOf, toSeries, type Series } from '../statistics.ts';
 const sizes = [10, 100, 400] as const;
 const rounds = 40;
 const targets = { milliseconds: 2, growth: 1.3, ofServices: 1.5 };
+/** The first reads of a process compile its code. */
+const warmUp = 50;
 const reads = ['status', 'statuses', 'services'] as const;
 type Answers = Readonly<Record<(typeof reads)[number], Series>>;
 
@@ -85,7 +87,7 @@ async function measure(server: RunningServer, size: number): Promise<Answers> {
     if (response.status !== 200) throw new Error(`${what} answered ${response.status}`);
     return performance.now() - began;
   };
-  for (const what of reads) await read(what);
+  for (let round = 0; round < warmUp; round += 1) for (const what of reads) await read(what);
   const taken: Record<(typeof reads)[number], number[]> = { status: [], statuses: [], services: [] };
   for (let round = 0; round < rounds; round += 1) for (const what of reads) taken[what].push(await read(what));
   return { status: toSeries(taken.status), statuses: toSeries(taken.statuses), services: toSeries(taken.services) };

@@ -6,7 +6,7 @@ export { Sensitive } from './sensitive.ts';
 export { redactor, type Redactor } from './redactor.ts';
 export { messageOf } from './message-of.ts';
 export { hasControlCharacter } from './control-character.ts';
-export { inParallel } from './parallel.ts';
+export { allEnded, inParallel } from './parallel.ts';
 export { abortablePause, longestTimerMilliseconds, neverAborted, pause } from './pause.ts';
 export { backoffMilliseconds, retry, type RetryOptions } from './retry.ts';
 export { Loop, type LoopOptions } from './loop.ts';

@@ -21,3 +21,14 @@ export async function inParallel<T, R>(items: readonly T[], limit: number, actio
   if (failures.length > 0) throw failures[0];
   return results;
 }
+
+/**
+ * Returns the results of all promises, like `Promise.all`. If one fails, waits for the others, so that nothing keeps
+ * running in the background, and then throws the first failure in their order.
+ */
+export async function allEnded<const Work extends readonly unknown[]>(
+  work: Work,
+): Promise<{ -readonly [Index in keyof Work]: Awaited<Work[Index]> }> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}

@@ -124,6 +124,13 @@ export const followFlags = {
 export const locationAliases = { e: 'environment', p: 'project', o: 'organization', q: 'quiet' } as const;
 export const serverAliases = { o: 'organization', q: 'quiet' } as const;
 
+/** The argument that names a service of an environment. */
+export const serviceArgument = {
+  name: 'service',
+  brief: 'The service. Default: that of this folder',
+  count: 'optional',
+} as const;
+
 /** Parses a whole number that is not negative. */
 function positiveNumber(input: string): number {
   if (!/^\d{1,9}$/.test(input)) throw misused(`${JSON.stringify(input)} is no whole number.`);

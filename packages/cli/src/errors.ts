@@ -61,8 +61,12 @@ export function explain(error: unknown, server: string | null): Explanation {
   const code = codeOf(error);
   if (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message))
     return explainConnection(error, code, server);
-  const message = error instanceof Error ? error.message : String(error);
-  return { message, code: null, advice: [], exitCode: exitCodes.failed };
+  return { message: messageOf(error), code: null, advice: [], exitCode: exitCodes.failed };
+}
+
+/** Returns the message of something that was thrown, which may be no error at all. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 function explainApi(error: ApiError, server: string | null): Explanation {

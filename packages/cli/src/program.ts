@@ -13,7 +13,7 @@ import { diff, explain, history, ps, status } from './commands/status.ts';
 import * as token from './commands/token.ts';
 import { up } from './commands/up.ts';
 import * as variables from './commands/variables.ts';
-import { exitCodes } from './errors.ts';
+import { exitCodes, messageOf } from './errors.ts';
 import { version } from './version.ts';
 
 const routes = buildRouteMap({
@@ -89,7 +89,7 @@ export const application: Application<Cli> = buildApplication(routes, {
         const near = corrections.length === 0 ? '' : ` ${corrections.map((word) => word.replaceAll('`', '')).join(', ')}?`;
         return `davit: There is no command ${input}.${near}${near === '' ? ' All of them: davit --help' : ''}`;
       },
-      exceptionWhileParsingArguments: (error) => `davit: ${error instanceof Error ? error.message : String(error)}`,
+      exceptionWhileParsingArguments: (error) => `davit: ${messageOf(error)}`,
     },
   },
 });

@@ -113,3 +113,26 @@ test('what kept requests apart is no part of who asked any more', async () => {
   const events = await client.query<{ actor: string }>('select distinct actor from audit_event order by 1');
   expect(events.rows.map(({ actor }) => actor).toSorted()).toEqual([token, 'A person with spaces'].toSorted());
 });
+
+test('steps that were left running end as their services did, and those of running deployments do not', async () => {
+  await migrateUpTo('0058');
+  const cases = [
+    { status: 'CANCELED', phase: 'CANCELED', expected: 'CANCELED' },
+    { status: 'FAILED', phase: 'FAILED', expected: 'FAILED' },
+    { status: 'RUNNING', phase: 'BUILDING', expected: 'RUNNING' },
+  ];
+  for (const { status, phase } of cases) {
+    const ids = { deployment_id: randomUUID(), service_id: randomUUID() };
+    await insert('deployment', { id: ids.deployment_id, action: 'DEPLOY', origin: 'API', status, finished_at: '2026-11-01' });
+    await insert('deployment_service', { ...ids, phase });
+    await insert('deployment_step', { ...ids, position: 0, name: phase, status: 'RUNNING' });
+    await insert('deployment_step', { ...ids, position: 1, name: 'later' });
+  }
+  await migrateTheRest();
+  const { rows } = await client.query(`select name as phase, status from deployment_step where name <> 'later' order by name`);
+  expect(rows).toEqual(
+    cases.map(({ phase, expected }) => ({ phase, status: expected })).toSorted((a, b) => a.phase.localeCompare(b.phase)),
+  );
+  const later = await client.query(`select 1 from deployment_step where name = 'later' and status = 'PENDING'`);
+  expect(later.rowCount).toBe(cases.length);
+});

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { AppError } from '@davit/base';
+import { AppError, messageOf } from '@davit/base';
 import { embeddedFailure } from './embedded-failures.ts';
 
 const run = promisify(execFile);
@@ -204,7 +204,7 @@ async function probe(binaries: string, user: ProcessUser | undefined): Promise<v
     await run(path.join(binaries, 'bin', 'postgres'), ['--version'], { ...user, cwd: '/', env: {} });
   } catch (error) {
     throw embeddedFailure(
-      `The embedded PostgreSQL does not run on this machine: ${error instanceof Error ? error.message.trim() : String(error)}. It needs glibc 2.28 or later and a file system that allows programs at ${path.dirname(binaries)}. Set DAVIT_HOME to another folder, or DATABASE_URL to a PostgreSQL server.`,
+      `The embedded PostgreSQL does not run on this machine: ${messageOf(error).trim()}. It needs glibc 2.28 or later and a file system that allows programs at ${path.dirname(binaries)}. Set DAVIT_HOME to another folder, or DATABASE_URL to a PostgreSQL server.`,
       error,
     );
   }

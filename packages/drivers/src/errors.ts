@@ -33,11 +33,11 @@ export const causes = {
     'The registry could not be reached from the container engine. Check its address and the network of this machine; deploying again is safe.',
   START_FAILED:
     'The engine could not start the process. Check entrypoint and arguments: the program must exist in the image, be executable, and be built for this machine’s processor.',
-  PROCESS_EXITED: 'The process exited instead of staying up. Its last lines are below; a service must stay in the foreground.',
+  PROCESS_EXITED: 'The process exited instead of staying up. Its last lines mostly say why; a service must stay in the foreground.',
   JOB_FAILED:
-    'The job exited with a code other than 0, after all restarts that max_nb_restart allows. Its last lines are below; correct the job, then deploy again.',
+    'The job exited with a code other than 0, after all restarts that max_nb_restart allows. Its last lines mostly say why: correct the job, then deploy again.',
   JOB_TIMEOUT:
-    'The job did not finish within max_duration_seconds and was killed. Raise that limit, or make the job finish sooner; its last lines are below.',
+    'The job did not finish within max_duration_seconds and was killed. Raise that limit, or make the job finish sooner; its last lines show how far it came.',
   OUT_OF_MEMORY:
     'The process exceeded the memory limit of the service and was killed. Raise memory, or make the process use less.',
   PROCESS_LIMIT:

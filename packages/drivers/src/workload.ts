@@ -223,6 +223,8 @@ export interface Instance {
   readonly isAddressed?: true;
   /** The instance is a run that the cluster itself started by a schedule. The cluster also makes its retries. */
   readonly scheduled?: true;
+  /** The cluster does not start the instance again by itself until `setRestartPolicy` is called. */
+  readonly needsRestartPolicy?: true;
   /** Only for a scheduled run: the contents of its folders are lost, as no reader fetched them in time. */
   readonly foldersLost?: true;
 }

@@ -331,6 +331,23 @@ describe('the keeper', () => {
     await eventually(async () => (fixture.fake.routes.http[0]?.backends.length === 1 ? true : undefined), 'the route');
   });
 
+  test('replaces what was removed, and lets the engine restart the replacement', async () => {
+    const shop = service();
+    await fixture.deploy([shop]);
+    await fixture.reaches(shop.serviceId, 'DEPLOYED');
+    const id = fixture.fake.instances[0]?.id ?? '';
+    await fixture.fake.cluster.retire({ service: shop.serviceId }, 1, {
+      signal: new AbortController().signal,
+      log: () => undefined,
+    });
+    const replacement = await eventually(
+      () => Promise.resolve(fixture.fake.instances.find(({ needsRestartPolicy }) => needsRestartPolicy === undefined)),
+      'an instance with a restart policy',
+    );
+    expect(replacement.id).not.toBe(id);
+    expect(fixture.fake.instances).toEqual([replacement]);
+  });
+
   test('removes what it saw, and nothing that a deployment has started since', async () => {
     const shop = service();
     await fixture.deploy([shop]);
@@ -419,7 +436,7 @@ test('the plan of an unchanged service with a volume promises no downtime, and t
   expect(same?.notes.join(' ')).not.toContain('built');
   const larger = { config: { ...configOf(store), memoryMiB: 256 }, commitId: null };
   const [changed] = await plannedFor([{ ...store, release: larger }]);
-  expect(changed).toMatchObject({ changes: ['memoryMiB'], expectedDowntime: true });
+  expect(changed).toMatchObject({ changes: ['memory'], expectedDowntime: true });
 });
 
 describe('a rollback', () => {
@@ -451,7 +468,10 @@ describe('a rollback', () => {
     const green = config({ environment: [{ name: 'COLOUR', parts: ['green'] }], volumes });
     await finished(2, () => fixture.deploy([{ ...shop, release: { config: green, commitId: null } }]));
     const [planned] = await plannedFor([{ ...shop, release: { releaseId: entry?.releaseId ?? '' } }]);
-    expect(planned).toMatchObject({ changes: ['volumes', 'variable COLOUR changed'], expectedDowntime: false });
+    expect(planned).toMatchObject({
+      changes: ['variables.COLOUR', 'volumes./data.id', 'volumes./data.size'],
+      expectedDowntime: false,
+    });
     const [current] = await fixture.engine.port.serviceHistory(fixture.database.database, shop.serviceId, page);
     const [same] = await plannedFor([{ ...shop, release: { releaseId: current?.releaseId ?? '' } }]);
     expect(same).toMatchObject({ changes: [], expectedDowntime: false });

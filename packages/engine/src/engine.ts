@@ -13,12 +13,12 @@ import { Housekeeper } from './housekeeping/housekeeper.ts';
 import { clearEndedRuns } from './jobs/leftovers.ts';
 import { allKinds } from './kinds/index.ts';
 import type { Kind } from './kinds/kind.ts';
-import { Kinds } from './kinds/kinds.ts';
+import { Kinds, type ExecutingParts } from './kinds/kinds.ts';
 import { noHelm } from './kinds/chart/no-helm.ts';
 import { noTerraform } from './kinds/terraform/no-terraform.ts';
 import { answerRun, isOpenRun } from './kinds/terraform/state-access.ts';
 import { readTerraformResources } from './kinds/terraform/resources.ts';
-import type { DriverSet, EngineLog, EngineParts, EngineSettings } from './shared/parts.ts';
+import type { DriverSet, EngineLog, EngineSettings } from './shared/parts.ts';
 import { Scheduler } from './jobs/scheduler.ts';
 import { createSourceReader } from './source-reader.ts';
 import { isDatabaseUnreachable } from './shared/retry-policy.ts';
@@ -67,7 +67,7 @@ export function createEngine(input: EngineInput): Engine {
   const { drivers: fixed, makeCluster: make, kinds = allKinds, ...rest } = input;
   const { hooks, connectionString, log } = input;
   const clusters = new Clusters({ fixed, ...(make !== undefined && { make }), hooks, connectionString, log });
-  const parts: EngineParts = {
+  const parts: ExecutingParts = {
     terraform: noTerraform,
     helm: noHelm,
     counts: noCounts,
@@ -142,7 +142,7 @@ export function createEngine(input: EngineInput): Engine {
 }
 
 /** `fixed`: the drivers of this machine. */
-function createPort(parts: EngineParts, work: KeepClusters, fixed: EngineInput['drivers']): EnginePort {
+function createPort(parts: ExecutingParts, work: KeepClusters, fixed: EngineInput['drivers']): EnginePort {
   const { clusters, database } = parts;
   const [home = ''] = Object.keys(fixed);
   return createEnginePort(database, {

@@ -1,6 +1,6 @@
 import { Keeper } from './keeper/keeper.ts';
+import type { ExecutingParts } from './kinds/kinds.ts';
 import { Meter } from './metrics/meter.ts';
-import type { EngineParts } from './shared/parts.ts';
 import type { ClusterHealth } from './port/platform.ts';
 import { Scaler } from './scaling/scaler.ts';
 
@@ -15,10 +15,10 @@ interface ClusterKeepers {
  * delay the others.
  */
 export class KeepClusters {
-  readonly #parts: EngineParts;
+  readonly #parts: ExecutingParts;
   readonly #kept = new Map<string, ClusterKeepers>();
 
-  constructor(parts: EngineParts) {
+  constructor(parts: ExecutingParts) {
     this.#parts = parts;
   }
 

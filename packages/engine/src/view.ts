@@ -1,4 +1,4 @@
-import type { Kinds } from './kinds/kinds.ts';
+import type { KnownKinds } from './kinds/traits.ts';
 import type {
   BegunStepView,
   ConditionView,
@@ -31,7 +31,7 @@ export function executionId(environmentId: string, number: number | null): strin
   return number === null ? null : `${environmentId}-${number}`;
 }
 
-export function toServiceState(kinds: Kinds, row: ServiceStateRow): ServiceStateView {
+export function toServiceState(kinds: KnownKinds, row: ServiceStateRow): ServiceStateView {
   const failed = row.phase === 'BUILD_FAILED' || row.phase === 'FAILED' || row.phase === 'CANCELED';
   return {
     serviceId: row.service_id,
@@ -41,7 +41,7 @@ export function toServiceState(kinds: Kinds, row: ServiceStateRow): ServiceState
   };
 }
 
-export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
+export function toServiceView(kinds: KnownKinds, row: ServiceViewRow): ServiceView {
   return {
     ...toServiceState(kinds, row),
     executionId: row.environment_id === null ? null : executionId(row.environment_id, row.execution_number),
@@ -62,7 +62,7 @@ export function toServiceView(kinds: Kinds, row: ServiceViewRow): ServiceView {
   };
 }
 
-export function toServiceOverview(kinds: Kinds, row: ServiceOverviewRow): ServiceOverview {
+export function toServiceOverview(kinds: KnownKinds, row: ServiceOverviewRow): ServiceOverview {
   return {
     ...toServiceState(kinds, row),
     runningStatus: row.running_status,
@@ -80,7 +80,7 @@ export function toCondition({ instance_name, since, seen_at, ...row }: Condition
 }
 
 function terraformOf(
-  kinds: Kinds,
+  kinds: KnownKinds,
   row: Pick<ServiceViewRow, 'service_type' | 'action' | 'terraform_action'>,
 ): TerraformAction | null {
   if (row.action === null) return null;
@@ -91,7 +91,7 @@ function terraformOf(
  * Returns the current state: a running deployment takes precedence over a waiting request, and a waiting request over a
  * finished deployment.
  */
-function currentOf(kinds: Kinds, row: ServiceStateRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
+function currentOf(kinds: KnownKinds, row: ServiceStateRow): Pick<ServiceView, 'state' | 'action' | 'actionStatus'> {
   const running = row.phase !== null && !isFinished(row.phase);
   if (!running && row.waiting_action !== null) {
     return { state: stateOf(row.waiting_action, 'QUEUED'), action: actionWord(row.waiting_action), actionStatus: 'QUEUED' };
@@ -165,7 +165,7 @@ function toStep(metric: string, steps: readonly StepMetricRow[]): StepView[] {
   return [{ metric, status, durationMilliseconds }];
 }
 
-export function toHistoryService(kinds: Kinds, row: HistoryRow): HistoryServiceView {
+export function toHistoryService(kinds: KnownKinds, row: HistoryRow): HistoryServiceView {
   const kind = kinds.ofService(row.service_type);
   return {
     deploymentId: row.deployment_id,
@@ -192,7 +192,7 @@ export function toHistoryService(kinds: Kinds, row: HistoryRow): HistoryServiceV
   };
 }
 
-export function toDeploymentView(kinds: Kinds, row: DeploymentRow, services: readonly HistoryRow[]): DeploymentView {
+export function toDeploymentView(kinds: KnownKinds, row: DeploymentRow, services: readonly HistoryRow[]): DeploymentView {
   return {
     deploymentId: row.id,
     environmentId: row.environment_id,

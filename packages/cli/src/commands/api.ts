@@ -3,7 +3,7 @@ import type { Client, StreamOperationId } from '@davit/client';
 import { operationList, type Operation } from '@davit/contract';
 import type { Cli, ServerFlags, Session } from '../cli.ts';
 import { command, flags, serverAliases, serverFlags } from '../command.ts';
-import { CliError, codeOf, exitCodes, misused } from '../errors.ts';
+import { CliError, codeOf, exitCodes, messageOf, misused } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { organizationOf } from '../location.ts';
 
@@ -116,7 +116,7 @@ async function readBody(cli: Cli, source: string, { id, mediaType }: Operation):
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw misused(`The body of ${id} is not JSON: ${error instanceof Error ? error.message : ''}`);
+    throw misused(`The body of ${id} is not JSON: ${messageOf(error)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Cli } from '../cli.ts';
-import { command, flags, followFlags, locationAliases, locationFlags } from '../command.ts';
+import { command, flags, followFlags, locationAliases, locationFlags, serviceArgument } from '../command.ts';
 import { misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deploymentNumber, hasSucceeded, readHistory, versionOf } from '../history.ts';
@@ -78,14 +78,12 @@ async function change(
   return followDeployment(cli, site, id, given);
 }
 
-const aService = { name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' } as const;
-
 export const restart = command<ChangeFlags>({
   brief: 'Replace the instances of a service by new ones of the same release',
   examples: [['api', 'restart a service without interrupting it']],
   flags: changeFlags,
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: (cli, given, [name]) =>
     change(cli, given, name, ({ client }, service) => callKind(restarts, client, service, 'restarted')),
 });
@@ -98,7 +96,7 @@ export const stop = command<ChangeFlags & { readonly yes: boolean }>({
   ],
   flags: { ...changeFlags, yes: flags.flag('Do not ask') },
   aliases: { ...locationAliases, y: 'yes' },
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: (cli, given, [name]) =>
     change(cli, given, name, async ({ client }, service) => {
       if (!given.yes) await cli.confirm(`Stop ${service.name}? Nothing answers there then.`, '--yes');
@@ -114,7 +112,7 @@ export const rollback = command<ChangeFlags & { readonly to?: number }>({
   ],
   flags: { ...changeFlags, to: flags.number('The number of the deployment to go back to', 'number') },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: (cli, given, [name]) =>
     change(cli, given, name, async ({ client }, service) => {
       const history = await readHistory(client, service, 100);

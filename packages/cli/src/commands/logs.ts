@@ -1,4 +1,4 @@
-import { command, flags, locationAliases, locationFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags, serviceArgument } from '../command.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import type { Output } from '../output/output.ts';
 import { findService, openSite, type LocationFlags } from '../location.ts';
@@ -46,7 +46,7 @@ export const logs = command<LogFlags>({
     jsonLines: flags.flag('Print each line as a line of JSON'),
   },
   aliases: { ...locationAliases, f: 'follow', n: 'lines' },
-  arguments: [{ name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' }],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);

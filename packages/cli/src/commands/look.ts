@@ -1,11 +1,9 @@
-import { command, flags, locationAliases, locationFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags, serviceArgument } from '../command.ts';
 import { CliError } from '../errors.ts';
 import { callKind, metrics as readMetrics } from '../kinds.ts';
 import { openAddress } from '../open-address.ts';
 import { table } from '../output/text.ts';
 import { findService, openSite, type LocationFlags } from '../location.ts';
-
-const aService = { name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' } as const;
 
 export const open = command<LocationFlags & { readonly print: boolean }>({
   brief: 'Open the address of a service in the browser',
@@ -15,7 +13,7 @@ export const open = command<LocationFlags & { readonly print: boolean }>({
   ],
   flags: { ...locationFlags, print: flags.flag('Only print the addresses') },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);
@@ -41,7 +39,7 @@ export const metrics = command<LocationFlags & { readonly since?: number }>({
   ],
   flags: { ...locationFlags, since: flags.seconds('So far back, at most 1d. Default: 1h') },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);

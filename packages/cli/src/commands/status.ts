@@ -1,6 +1,6 @@
 import type { CallAnswer } from '@davit/client';
 import type { Cli } from '../cli.ts';
-import { command, flags, locationAliases, locationFlags } from '../command.ts';
+import { command, flags, locationAliases, locationFlags, serviceArgument } from '../command.ts';
 import { misused } from '../errors.ts';
 import { changeLines, compareReleases } from '../changes.ts';
 import { explainFailure, readCircumstances } from '../explanation.ts';
@@ -140,8 +140,6 @@ export const ps = command<LocationFlags>({
   },
 });
 
-const aService = { name: 'service', brief: 'The service. Default: that of this folder', count: 'optional' } as const;
-
 export const history = command<LocationFlags & { readonly limit?: number }>({
   brief: 'List the deployments of a service, newest first',
   examples: [
@@ -150,7 +148,7 @@ export const history = command<LocationFlags & { readonly limit?: number }>({
   ],
   flags: { ...locationFlags, limit: flags.number('List so many. Default: 20', 'number') },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);
@@ -187,7 +185,7 @@ export const explain = command<LocationFlags & { readonly deployment?: number }>
   ],
   flags: { ...locationFlags, deployment: flags.number('The number of the deployment, as in davit history', 'number') },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);
@@ -225,7 +223,7 @@ export const diff = command<LocationFlags & { readonly from?: number; readonly t
     to: flags.number('The number of the later deployment', 'number'),
   },
   aliases: locationAliases,
-  arguments: [aService],
+  arguments: [serviceArgument],
   run: async (cli, given, [name]) => {
     const site = await openSite(cli, given);
     const service = await findService(cli, site, name);

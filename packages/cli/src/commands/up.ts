@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Cli, Session } from '../cli.ts';
 import { command, flags, followFlags, locationAliases, locationFlags } from '../command.ts';
 import type { Named } from '../context/config.ts';
-import { CliError, exitCodes, misused, type ExitCode } from '../errors.ts';
+import { CliError, exitCodes, messageOf, misused, type ExitCode } from '../errors.ts';
 import { announce, followDeployment, type FollowFlags } from '../follow.ts';
 import { deployBody } from '../kinds.ts';
 import { duration, plural, size } from '../output/text.ts';
@@ -278,7 +278,8 @@ async function send(cli: Cli, session: Session, application: Application, given:
   for (const name of snapshot.secrets) {
     out.talk(`  ${out.mark('warn')} ${name} is sent and becomes part of the image: name it in .dockerignore if it has secrets.`);
   }
-  if (snapshot.files === 0) throw misused('There is no file to send: .gitignore or .dockerignore names all of them.');
+  if (snapshot.files === 0)
+    throw misused('There is no file to send: the folder is empty, or .gitignore or .dockerignore names all its files.');
   if (snapshot.changedFiles !== null) {
     const what = snapshot.changedFiles === 0 ? 'No file' : plural(snapshot.changedFiles, 'file');
     out.talk(`  ${what} changed since the last deployment`);
@@ -349,7 +350,7 @@ async function deploy(cli: Cli, site: Site, service: ServiceReference, given: Up
 }
 
 function pushFailed(error: unknown, url: string): CliError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const isOld = /not found|404/.test(message);
   const advice = isOld ? ['This server may be too old to take pushes.'] : [];
   return new CliError(`The folder could not be sent to ${url}:\n${message}`, { advice });

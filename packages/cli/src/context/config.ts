@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/prom
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CliError, codeOf } from '../errors.ts';
+import { CliError, codeOf, messageOf } from '../errors.ts';
 
 export interface Named {
   readonly id: string;
@@ -151,10 +151,6 @@ export async function identityOf(file: string): Promise<string | null> {
 /** The inode alone may be that of a file before, the time alone that of another command's file. */
 function toIdentity({ ino, mtimeMs }: Stats): string {
   return `${ino}-${mtimeMs}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns the link of a folder or of the nearest folder above it; null if there is none. */

@@ -2,7 +2,8 @@ import { DriverError } from '../errors.ts';
 import { refuseImpossibleProcess } from '../shared/process-size.ts';
 import { refuseUnusablePaths } from '../shared/workload-paths.ts';
 import type { Workload, WorkloadFile } from '../workload.ts';
-import { instanceLabels, label, transportOf, type Labels } from './labels.ts';
+import { instanceLabels, label, transportOf } from './labels.ts';
+import type { Labels } from '../shared/labels.ts';
 import { networkName, volumeName } from './names.ts';
 
 export interface Ulimit {

@@ -559,7 +559,12 @@ for (const kind of testEngineKinds()) {
       it('is told at once that the engine is gone, and finds everything when it is back', async () => {
         const requested = workload();
         const instance = await run(requested);
+        const isLeftToDavit = async (): Promise<boolean | undefined> =>
+          (await driver.observe({ rollout: requested.rollout }, signal))[0]?.needsRestartPolicy;
+        // Podman never restarts instances by itself.
+        expect(await isLeftToDavit()).toBe(kind === 'docker' ? true : undefined);
         await driver.setRestartPolicy([instance], signal);
+        expect(await isLeftToDavit()).toBeUndefined();
         const following = driver
           .followLogs(instance.id, null, () => undefined, signal)
           .then(

@@ -1,5 +1,7 @@
+import { retry } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
-import { call } from './engine-api.ts';
+import { call, EngineRefusal } from './engine-api.ts';
+import { translated } from './refusals.ts';
 
 /** The fields that Davit reads of the configuration of an image. */
 export interface ImageConfig {
@@ -10,17 +12,23 @@ export interface ImageConfig {
   readonly Healthcheck?: { readonly Test?: readonly string[] | null } | null;
 }
 
+// An engine under load answers with 500 now and then.
+const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMilliseconds: 200 };
+
 /**
  * Returns the configuration of an image, which is empty if the engine does not have the image: the start fails in that
- * case.
+ * case. Fails with ENGINE_FAILED if the engine cannot read the image. Without its configuration it is unknown whether
+ * its program is an init process.
  */
 export async function readImageConfig(docker: EngineConnection, image: string, signal: AbortSignal): Promise<ImageConfig> {
   const path = `/images/${encodeURIComponent(image)}/json`;
-  const answer = await call<{ readonly Config?: ImageConfig | null }>(docker, {
-    method: 'GET',
-    path,
-    signal,
-    accept: [404, 500],
-  });
-  return (answer.status >= 300 ? null : answer.body.Config) ?? {};
+  const isRetryable = (error: unknown): boolean => error instanceof EngineRefusal && error.status >= 500;
+  try {
+    const answer = await retry({ ...again, isRetryable, signal }, () =>
+      call<{ readonly Config?: ImageConfig | null }>(docker, { method: 'GET', path, signal, accept: [404] }),
+    );
+    return (answer.status === 404 ? null : answer.body.Config) ?? {};
+  } catch (error) {
+    throw translated(error, `The image ${image} could not be read`);
+  }
 }

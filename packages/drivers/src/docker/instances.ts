@@ -1,7 +1,8 @@
 import { inParallel, retry } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
 import type { Endpoint, Instance, InstanceEnd, InstanceState, Selector } from '../workload.ts';
-import { label, labelFilter, matchesSelector, parsePorts, type Labels, type ObjectKind } from './labels.ts';
+import { label, labelFilter, parsePorts, type ObjectKind } from './labels.ts';
+import { instanceOf, matchesSelector, type Labels } from '../shared/labels.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { wasKilledForMemory } from './kernel-log.ts';
 
@@ -49,6 +50,7 @@ export interface Scope {
 export interface ReadyScope extends Scope {
   /** Whether the engine runs on this machine. */
   readonly isLocal: boolean;
+  readonly engine: 'docker' | 'podman';
 }
 
 interface Labelled {
@@ -155,18 +157,15 @@ function compareInstances(a: Inspection, b: Inspection): number {
 }
 
 /** Converts an inspection to an instance. Pure. */
-export function toInstance(inspection: Inspection, isDirect: boolean): Instance {
+export function toInstance(inspection: Inspection, { isDirect, engine }: Pick<ReadyScope, 'isDirect' | 'engine'>): Instance {
   const labels = labelsOf(inspection);
   const state = toState(inspection.State);
   const address = state === 'RUNNING' ? addressOf(inspection) : null;
   return {
     id: inspection.Id,
     name: inspection.Name.replace(/^\//, ''),
-    environment: labels[label.environment] ?? '',
-    service: labels[label.service] ?? '',
+    ...instanceOf(labels),
     release: labels[label.release] ?? '',
-    rollout: labels[label.rollout] ?? '',
-    index: Number(labels[label.index] ?? 0),
     state,
     startedAt: toTime(inspection.State.StartedAt),
     exit:
@@ -182,6 +181,8 @@ export function toInstance(inspection: Inspection, isDirect: boolean): Instance 
     endpoints: state === 'RUNNING' ? toEndpoints(inspection, isDirect) : [],
     ...(address !== null && { address }),
     ...(labels[label.addressed] === 'true' && { isAddressed: true as const }),
+    // With Podman, only Davit restarts instances.
+    ...(engine === 'docker' && lacksRestartPolicy(inspection) && { needsRestartPolicy: true as const }),
   };
 }
 
@@ -192,17 +193,22 @@ function toLastEnd({ State }: Inspection, state: InstanceState): { readonly last
   return { lastEnd: { code: state === 'EXITED' ? State.ExitCode : null, outOfMemory: State.OOMKilled, at } };
 }
 
+/** The restart policy of instances that serve: the engine starts them again unless they were stopped. */
+export const restartPolicy = 'unless-stopped';
+
+/** Returns whether the engine does not restart a container by itself. */
+function lacksRestartPolicy({ HostConfig }: Inspection): boolean {
+  return HostConfig.RestartPolicy?.Name !== restartPolicy;
+}
+
 /**
  * Returns the number of restarts and the pause before the next one. Docker pauses a tenth of a second at first, then
  * twice as long each time, at most one minute. After ten seconds of running, the pause starts again at a tenth of a
  * second.
  */
-function restartsOf({
-  RestartCount: restarts,
-  State,
-  HostConfig,
-}: Inspection): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
-  if (HostConfig.RestartPolicy?.Name !== 'unless-stopped' || !(restarts > 0)) return {};
+function restartsOf(inspection: Inspection): Pick<Instance, 'restarts' | 'restartPauseSeconds'> {
+  const { RestartCount: restarts, State } = inspection;
+  if (lacksRestartPolicy(inspection) || !(restarts > 0)) return {};
   const ran = Date.parse(State.FinishedAt) - Date.parse(State.StartedAt);
   const pause = ran > 10_000 ? 0.1 : Math.min(0.1 * 2 ** Math.min(restarts, 20), 60);
   return { restarts, restartPauseSeconds: Math.ceil(pause) };

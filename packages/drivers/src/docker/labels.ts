@@ -1,20 +1,9 @@
+import { equalities, ownLabel, ownLabels, type Labels } from '../shared/labels.ts';
 import type { Ownership, Selector, Workload, WorkloadPort } from '../workload.ts';
 
-/**
- * Label names on all objects that Davit creates on an engine. An object without this installation's
- * `davit.installation` does not belong to it.
- */
+/** Label names on all objects that Davit creates on an engine. */
 export const label = {
-  installation: 'davit.installation',
-  organization: 'davit.organization',
-  project: 'davit.project',
-  environment: 'davit.environment',
-  service: 'davit.service',
-  release: 'davit.release',
-  rollout: 'davit.rollout',
-  index: 'davit.index',
-  /** Kind of the object: see `ObjectKind`. */
-  object: 'davit.object',
+  ...ownLabel,
   /** Ports of the workload, such as `8080/tcp,53/udp`. Endpoints can be derived from the label without the workload. */
   ports: 'davit.ports',
   /** On a network: the range of addresses in it that belong to services. */
@@ -31,8 +20,6 @@ export const label = {
 
 export type ObjectKind = 'instance' | 'address' | 'network' | 'volume' | 'image';
 
-export type Labels = Readonly<Record<string, string>>;
-
 /** Returns the labels of an object that belongs to one service. */
 export function serviceLabels(owner: Ownership, object: ObjectKind): Labels {
   return { ...environmentLabels(owner, object), [label.service]: owner.service };
@@ -40,13 +27,7 @@ export function serviceLabels(owner: Ownership, object: ObjectKind): Labels {
 
 /** Returns the labels of an object that all services of an environment share (its network). */
 export function environmentLabels(owner: Ownership, object: ObjectKind): Labels {
-  return {
-    [label.installation]: owner.installation,
-    [label.organization]: owner.organization,
-    [label.project]: owner.project,
-    [label.environment]: owner.environment,
-    [label.object]: object,
-  };
+  return ownLabels(owner, object);
 }
 
 /** Returns the labels of one instance of a workload. */
@@ -65,25 +46,7 @@ export function instanceLabels(workload: Workload, index: number): Labels {
  * have no such filter, because engines can neither negate nor compare. `matchesSelector` applies them.
  */
 export function labelFilter(installation: string, object: ObjectKind, selector: Selector): string[] {
-  const wanted: [string, string | undefined][] = [
-    [label.installation, installation],
-    [label.object, object],
-    [label.environment, selector.environment],
-    [label.service, selector.service],
-    [label.rollout, selector.rollout],
-  ];
-  return wanted.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
-}
-
-/** Returns whether the selector matches an object with these labels. */
-export function matchesSelector(labels: Labels, selector: Selector): boolean {
-  return (
-    (selector.environment === undefined || labels[label.environment] === selector.environment) &&
-    (selector.service === undefined || labels[label.service] === selector.service) &&
-    (selector.rollout === undefined || labels[label.rollout] === selector.rollout) &&
-    (selector.exceptRollout === undefined || labels[label.rollout] !== selector.exceptRollout) &&
-    (selector.fromIndex === undefined || Number(labels[label.index]) >= selector.fromIndex)
-  );
+  return equalities(installation, object, selector);
 }
 
 export interface LabelledPort {

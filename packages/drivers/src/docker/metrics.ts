@@ -3,7 +3,8 @@ import { promisify } from 'node:util';
 import { inParallel } from '@davit/base';
 import type { ClusterMetrics, InstanceUsage, VolumeUsage } from '../driver.ts';
 import { call } from './engine-api.ts';
-import { label, labelFilter, type Labels } from './labels.ts';
+import { label, labelFilter } from './labels.ts';
+import { instanceOf, type Labels } from '../shared/labels.ts';
 import type { ReadyScope } from './instances.ts';
 import { translated } from './refusals.ts';
 
@@ -85,10 +86,7 @@ export function toUsage(
   const networks = Object.values(statistics.networks ?? {});
   return {
     id,
-    environment: labels[label.environment] ?? '',
-    service: labels[label.service] ?? '',
-    rollout: labels[label.rollout] ?? '',
-    index: Number(labels[label.index] ?? 0),
+    ...instanceOf(labels),
     at,
     cpuMilliseconds: cpu / 1_000_000,
     memoryBytes: Math.max(0, memory - (totalInactive ?? inactive ?? 0)),

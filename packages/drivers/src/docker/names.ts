@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digest } from '../shared/digest.ts';
 import type { Ownership, Workload } from '../workload.ts';
 
 /**
@@ -38,10 +38,6 @@ export function bridgeName(owner: Pick<Ownership, 'installation' | 'environment'
  */
 export function volumeName(installation: string, storageId: string): string {
   return `davit-${digest(8, installation)}-${slug(storageId)}-${digest(8, storageId)}`;
-}
-
-function digest(length: number, ...parts: string[]): string {
-  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, length);
 }
 
 // Container names allow only [a-zA-Z0-9][a-zA-Z0-9_.-]*, whereas a service's name is any text.

@@ -9,7 +9,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   rmSync,
   writeFileSync,
@@ -20,7 +19,7 @@ import { DriverError } from '../errors.ts';
 import { connectEngine } from './connection.ts';
 import { askVersion } from './describe.ts';
 import { ownHardLimit } from './own-limits.ts';
-import { endProcess, groupOf, processesWith, startOf, withLock } from '../shared/processes.ts';
+import { endProcess, groupOf, processesWith, readOrNull, startOf, withLock } from '../shared/processes.ts';
 
 /**
  * Milliseconds that one call waits for the service to respond. On an idle machine the service takes less than a second.
@@ -308,12 +307,4 @@ export function findProgram(name: string): string | null {
     }
   }
   return null;
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
 }

@@ -1,4 +1,4 @@
-import { inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
+import { allEnded, inParallel, messageOf, retry, type RetryOptions } from '@davit/base';
 import type { CallContext } from '../driver.ts';
 import { DriverError } from '../errors.ts';
 import type { Workload } from '../workload.ts';
@@ -12,7 +12,8 @@ import { call, EngineRefusal, type EngineRequest } from './engine-api.ts';
 import { readImageConfig, type ImageConfig } from './image-config.ts';
 import { imageRemarks } from './image-remarks.ts';
 import { inspect, labelsOf, type Inspection, type Scope } from './instances.ts';
-import { environmentLabels, label, serviceLabels, type Labels } from './labels.ts';
+import { environmentLabels, label, serviceLabels } from './labels.ts';
+import type { Labels } from '../shared/labels.ts';
 import { hasOwnInit } from './own-init.ts';
 import { bridgeName, instanceName, networkName, volumeName } from './names.ts';
 import { lowered, translated } from './refusals.ts';
@@ -35,7 +36,7 @@ export interface EngineMemory {
 
 /** Creates the network, the volumes and the instances, and starts the instances. See `ClusterDriver.start`. */
 export async function startWorkload(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<void> {
-  const [isAddressed, image] = await Promise.all([
+  const [isAddressed, image] = await allEnded([
     prepare(scope, memory, workload, context),
     readImageConfig(scope.docker, workload.image, context.signal),
   ]);
@@ -59,7 +60,7 @@ interface Attempt {
 
 /** Creates what the instances need. Returns whether their service has an address. */
 async function prepare(scope: Scope, memory: EngineMemory, workload: Workload, context: CallContext): Promise<boolean> {
-  await Promise.all([
+  await allEnded([
     ensureNetwork(scope, memory, workload, context.signal),
     closeNetwork(memory, workload, context),
     ...workload.volumes.map((volume) => ensureVolume(scope, memory, { workload, volume: volume.id }, context.signal)),

@@ -3,7 +3,8 @@ import { chunksOf, SeveredResponse } from '@davit/base-node';
 import type { EngineConnection } from './connection.ts';
 import { DriverError } from '../errors.ts';
 import { call, stream, unreachable, type EngineRequest } from './engine-api.ts';
-import { label, type Labels } from './labels.ts';
+import { label } from './labels.ts';
+import type { Labels } from '../shared/labels.ts';
 import { translated } from './refusals.ts';
 
 /** A volume that belongs to a service of this installation. */

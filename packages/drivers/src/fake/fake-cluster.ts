@@ -194,7 +194,7 @@ class MemoryCluster implements FakeCluster {
     ping: (signal) => this.#call({ method: 'ping', service: '', detail: '' }, signal, () => undefined),
     start: (workload, { signal }) =>
       this.#call({ method: 'start', service: workload.owner.service, detail: workload.rollout }, signal, () => {
-        if (!this.images.values().some((image) => image.id === workload.image)) {
+        if (!this.#made.has(workload.image)) {
           throw new DriverError({ cause: 'IMAGE_MISSING', message: `there is no image ${workload.image}` });
         }
         for (const volume of workload.volumes) this.#volumes.set(volume.id, workload.owner.service);
@@ -211,7 +211,7 @@ class MemoryCluster implements FakeCluster {
           })
           .map(({ instance }) => instance),
       ),
-    setRestartPolicy: () => Promise.resolve(),
+    setRestartPolicy: (instances) => Promise.resolve(this.#containers.setRestartPolicy(instances)),
     observe: (selector, signal) =>
       this.#call({ method: 'observe', service: selector.service ?? '', detail: '' }, signal, () =>
         this.#containers.select(selector).map(({ instance }) => instance),

@@ -82,6 +82,16 @@ export class FakeContainers {
     this.#emit('STARTED', container.instance);
   }
 
+  /** Does what Docker does: these instances no longer need a restart policy. */
+  setRestartPolicy(instances: readonly Instance[]): void {
+    for (const { id } of instances) {
+      const container = this.#containers.get(id);
+      if (container === undefined) continue;
+      const { needsRestartPolicy: _, ...instance } = container.instance;
+      container.instance = instance;
+    }
+  }
+
   removeInstance(id: string): void {
     const container = this.#containers.get(id);
     if (container !== undefined) this.remove([container]);
@@ -155,6 +165,7 @@ export class FakeContainers {
       state: 'RUNNING',
       startedAt: new Date().toISOString(),
       exit: null,
+      needsRestartPolicy: true,
       endpoints: workload.ports.map((port) => ({
         internalPort: port.internalPort,
         host: `10.0.0.${this.#count % 250}`,

@@ -15,9 +15,18 @@ export class FakeImages {
   /** Size of the build cache. */
   cacheBytes = 0;
   readonly #calls: Calls;
+  /** Names by id. Tests change `images` themselves, so an entry may be old. */
+  readonly #names = new Map<string, string>();
 
   constructor(calls: Calls) {
     this.#calls = calls;
+  }
+
+  /** Returns whether there is an image with this id. */
+  has(id: string): boolean {
+    if (this.images.get(this.#names.get(id) ?? '')?.id === id) return true;
+    for (const [name, image] of this.images) this.#names.set(image.id, name);
+    return this.images.get(this.#names.get(id) ?? '')?.id === id;
   }
 
   readonly builder: EngineImages = {
@@ -34,6 +43,7 @@ export class FakeImages {
         context.log(`building ${request.image}`);
         const image = { id: `sha256:${digest(request.image)}`, sizeBytes: 1_000 };
         this.images.set(request.image, image);
+        this.#names.set(image.id, request.image);
         return image;
       }),
     pull: (request, { signal }) =>

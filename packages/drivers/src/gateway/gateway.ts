@@ -196,6 +196,7 @@ class HaproxyGateway implements LocalGateway {
       threads: Math.min(availableParallelism(), 8),
       user: process.getuid?.() === 0 && !(await this.mustStayRoot()) ? await unprivilegedUser() : null,
       handoverKey: key,
+      handshakeSeconds: this.options.handshakeSeconds ?? 30,
       hasLua,
     };
     return this.settings;

@@ -19,6 +19,7 @@ const settings: GatewaySettings = {
   threads: 2,
   user: { name: 'haproxy', group: 'haproxy' },
   handoverKey: 'k'.repeat(48),
+  handshakeSeconds: 30,
   hasLua: true,
 };
 const one: Backend = { id: 'one', host: '10.0.0.5', port: 8080 };
@@ -243,6 +244,7 @@ describe('the way from one table to another', () => {
       { errorPages: { notFound: 'x' } },
       { user: null },
       { handoverKey: 'other' },
+      { handshakeSeconds: 10 },
     ];
     const prints = differing.map((change) => settingsFingerprint({ ...settings, ...change }));
     expect(new Set([settingsFingerprint(settings), ...prints]).size).toBe(differing.length + 1);

@@ -10,7 +10,7 @@ import {
   type TcpListenerSettings,
 } from './haproxy-routes.ts';
 import { failures, toPages, type ErrorPages } from './pages.ts';
-import { tlsRequestRules, tlsRequestScript, tlsRequestScriptText } from './postgresql-tls.ts';
+import { tlsRequestScript, tlsRequestScriptText } from './postgresql-tls.ts';
 
 /** The settings that do not come from routes. All values are the operator's and Davit's, not tenants'. */
 export interface GatewaySettings {
@@ -30,6 +30,8 @@ export interface GatewaySettings {
   readonly user: { readonly name: string; readonly group: string } | null;
   /** Secret that proves to a new worker that a request comes from the worker it replaced. */
   readonly handoverKey: string;
+  /** Seconds that a client has to begin at a TCP port that accepts TLS, and to finish the handshake. */
+  readonly handshakeSeconds: number;
   /** Whether HAProxy was built with Lua, as the packages of distributions are. */
   readonly hasLua: boolean;
 }
@@ -56,7 +58,7 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
     [mapFile]: [...toMap(table)].map(([key, proxy]) => `${key} ${proxy}\n`).join(''),
     [configurationFile]: [
       globalSection(settings),
-      defaultsSection(),
+      defaultsSection(settings),
       frontendSections(settings),
       fixedBackends(settings),
       routeDefaults(),
@@ -67,8 +69,8 @@ export function toConfiguration(settings: GatewaySettings, table: RouteTable): C
 }
 
 function tcpListenerSettings(settings: GatewaySettings): TcpListenerSettings {
-  const { bindAddress, folder } = settings;
-  return { bindAddress, instance: shortHash(folder), answersTlsRequests: answersTlsRequests(settings) };
+  const { bindAddress, folder, handshakeSeconds } = settings;
+  return { bindAddress, instance: shortHash(folder), handshakeSeconds, answersTlsRequests: answersTlsRequests(settings) };
 }
 
 function answersTlsRequests({ httpsPort, hasLua }: GatewaySettings): boolean {
@@ -104,16 +106,17 @@ export function toMap(table: RouteTable): Map<string, string> {
 /** Returns a hash that changes when anything except routes changes. The running HAProxy shows it as its description. */
 export function settingsFingerprint(settings: GatewaySettings): string {
   const files = Object.values(toPages(settings.errorPages)).map((page) => page.html);
-  // The rules of TCP ports are not part of the sections below; a HAProxy without them must be reloaded.
-  const tlsRequests = answersTlsRequests(settings) ? [[tlsRequestScriptText, ...tlsRequestRules('')]] : [];
+  const script = answersTlsRequests(settings) ? [tlsRequestScriptText] : [];
   const sections = [
     globalLines(settings, ''),
-    defaultsSection(),
+    defaultsSection(settings),
     frontendSections(settings),
     fixedBackends(settings),
     routeDefaults(),
+    // Stands for all ports with the rules that it has: a HAProxy with others must be reloaded.
+    tcpListener(tcpListenerSettings(settings), { id: '', listenPort: 0, backends: [], acceptsTls: true }),
   ];
-  return `davit-gateway-${shortHash(JSON.stringify([files, sections, ...tlsRequests]))}`;
+  return `davit-gateway-${shortHash(JSON.stringify([files, sections, ...script]))}`;
 }
 
 function globalSection(settings: GatewaySettings): string {
@@ -147,7 +150,7 @@ function globalLines(settings: GatewaySettings, fingerprint: string): string {
 ${script}${unprivileged}`;
 }
 
-function defaultsSection(): string {
+function defaultsSection({ handshakeSeconds }: GatewaySettings): string {
   const errors = failures
     .map(({ status, json }) => `  http-error status ${status} content-type application/json string '${json}'\n`)
     .join('');
@@ -160,6 +163,10 @@ function defaultsSection(): string {
   timeout server 1h
   timeout tunnel 24h
   timeout queue 30s
+  # Older versions wait for the end of a TLS handshake as long as for any client.
+  .if version_atleast(3.0)
+  timeout client-hs ${handshakeSeconds}s
+  .endif
   # A worker that is being replaced answers what still comes on idle connections instead of closing them under a request.
   option idle-close-on-response
   # Streams in both directions (gRPC, server-sent events) must not wait for full packets.
@@ -178,6 +185,7 @@ defaults tcp
   timeout connect 4s
   timeout client 24h
   timeout server 24h
+  timeout tunnel 24h
   option clitcpka
   option srvtcpka
   balance leastconn

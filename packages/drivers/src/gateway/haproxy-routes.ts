@@ -148,13 +148,15 @@ export interface TcpListenerSettings {
   readonly bindAddress: string;
   /** A text that differs between the gateways of a machine. */
   readonly instance: string;
+  /** See `GatewaySettings.handshakeSeconds`. */
+  readonly handshakeSeconds: number;
   /** Whether HAProxy runs the script that answers requests for TLS of PostgreSQL's clients (`postgresql-tls.ts`). */
   readonly answersTlsRequests: boolean;
 }
 
 /** Returns the sections of one TCP route: its port, its backend and, if it accepts TLS, what terminates TLS. */
 export function tcpListener(settings: TcpListenerSettings, route: TcpRoute): string {
-  const { bindAddress, instance, answersTlsRequests } = settings;
+  const { bindAddress, instance, handshakeSeconds, answersTlsRequests } = settings;
   const name = tcpProxyName(route);
   const tls = tlsProxyName(route);
   const servers = serverLines(route.backends, 'TCP');
@@ -162,14 +164,19 @@ export function tcpListener(settings: TcpListenerSettings, route: TcpRoute): str
   if (tls === null) return `listen ${name} from tcp\n  ${bind}\n${servers}`;
   const address = `abns@davit-tls-${instance}-${route.listenPort}`;
   const [answering, taking] = answersTlsRequests ? tlsRequestRules(tls) : ['', ''];
-  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The last
-  // content rule passes everything else on at once, and a client that sends nothing after the delay. The first bytes
-  // of another protocol may look like those of TLS, such as the length of a message.
+  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The first
+  // bytes of another protocol may look like those of TLS, such as the length of a message; the tenth byte of a greeting
+  // of TLS is part of a version. The last content rule is reached after the delay by a client that has sent nothing, or
+  // only a part of a greeting: otherwise it would hold three descriptors for as long as a client of a database may be
+  // idle. For the same reason the terminator has a short timeout. It ends with the handshake: after that the tunnel's
+  // counts.
   return `frontend port_${route.listenPort} from tcp
   ${bind}
-  tcp-request inspect-delay 10s
+  tcp-request inspect-delay ${handshakeSeconds}s
 ${answering}  tcp-request content accept if { req.ssl_hello_type 1 }
   tcp-request content accept if { req.len gt 0 } !{ req.payload(0,2) -m bin 1603 }
+  tcp-request content accept if { req.len gt 9 } !{ req.payload(9,1) -m bin 03 }
+  tcp-request content reject
 ${taking}  use_backend ${tls} if { req.ssl_hello_type 1 }
   default_backend ${name}
 
@@ -178,6 +185,7 @@ backend ${tls} from tcp
 
 frontend terminator_${route.listenPort} from tcp
   bind ${address} ssl crt-list ${certificateList} strict-sni alpn postgresql ssl-min-ver TLSv1.2
+  timeout client ${handshakeSeconds}s
   default_backend ${name}
 
 backend ${name} from tcp

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   readonly ownRoutes?: readonly HttpRoute[];
   /** Seconds for which browsers remember that a host is reached over HTTPS only (RFC 6797); default 0: not at all. */
   readonly hstsSeconds?: number;
+  /** Seconds that a client has to finish a TLS handshake, and to begin at a TCP port that accepts TLS; default 30. */
+  readonly handshakeSeconds?: number;
   /** Receives a line about events that an operator may want to know. */
   readonly log?: (line: string) => void;
 }

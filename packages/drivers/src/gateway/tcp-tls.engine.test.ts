@@ -5,7 +5,7 @@ import { testCertificate } from '@davit/testkit/certificate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RouteTable } from '../gateway.ts';
 import type { LocalGateway } from './gateway.ts';
-import { freePort, GatewaySetup, hasHaproxy, title } from './testing.ts';
+import { freePort, GatewaySetup, hasHaproxy, title, until } from './testing.ts';
 
 const host = 'z1-postgresql.apps.test';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
   setup = new GatewaySetup();
   wildcard = await testCertificate('*.apps.test');
   listenPort = await freePort();
-  gateway = await setup.gateway({ httpsPort: await freePort() });
+  gateway = await setup.gateway({ httpsPort: await freePort(), handshakeSeconds: 2 });
   await gateway.start();
   // Answers each message with its bytes, as a database that speaks no TLS.
   const server = createServer((socket) => {
@@ -67,6 +67,18 @@ function secure(options: { servername?: string; ca?: string; port?: number } = {
     socket.once('error', reject);
     setup.onEnd(() => void socket.destroy());
   });
+}
+
+/** Returns the first message of a client of TLS. */
+async function greetingOfTls(): Promise<Buffer> {
+  const listener = createServer();
+  const port = await setup.listen(listener);
+  const client = connect({ host: '127.0.0.1', port, servername: host });
+  client.on('error', () => undefined);
+  const [socket] = (await once(listener, 'connection')) as [Socket]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- what the event has
+  const [greeting] = (await once(socket, 'data')) as [Buffer]; // oxlint-disable-line typescript/no-unsafe-type-assertion -- what the event has
+  for (const one of [client, socket]) one.destroy();
+  return greeting;
 }
 
 const sslRequest = Buffer.from('0000000804d2162f', 'hex');
@@ -159,6 +171,48 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
     const latest = await secure({ ca: renewed.certificate });
     for (const socket of [before, after, latest]) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
   });
+
+  it('lets go of clients that never finish the handshake, and of no others however long they are idle', async () => {
+    await gateway.apply(table());
+    const connection = async (): Promise<Socket> => {
+      const socket = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
+      setup.onEnd(() => void socket.destroy());
+      await once(socket, 'connect');
+      return socket;
+    };
+    const secured = await secure();
+    const plainly = await connection();
+    expect(await ask(plainly, Buffer.from('hello'))).toBe('got 68656c6c6f');
+    const silentOnceSecured = await secure();
+    const greeting = await greetingOfTls();
+    const beginnings: Record<string, readonly Buffer[]> = {
+      nothing: [],
+      'part of a greeting': [greeting.subarray(0, 40)],
+      'a greeting': [greeting],
+      'a request for TLS': [sslRequest],
+      'a request for TLS and part of a greeting': [sslRequest, greeting.subarray(0, 40)],
+      'a request for TLS and a greeting': [sslRequest, greeting],
+      'a request for encryption by Kerberos': [kerberosRequest],
+    };
+    const stuck = Object.entries(beginnings).map(async ([name, messages]) => {
+      const socket = await connection();
+      const isClosed = once(socket, 'close').then(() => name);
+      const answers: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => answers.push(chunk));
+      socket.on('error', () => undefined);
+      for (const message of messages) {
+        const before = answers.length;
+        socket.write(message);
+        if (message === sslRequest) await until(() => answers.length > before);
+      }
+      return isClosed;
+    });
+    expect(await Promise.all(stuck)).toEqual(Object.keys(beginnings));
+    // The others have been idle for longer than a handshake may take.
+    const idle = [secured, plainly, silentOnceSecured];
+    expect(idle.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+    for (const socket of idle) expect(await ask(socket, Buffer.from('a'))).toBe('got 61');
+  }, 60_000);
 
   it('passes everything on once it no longer accepts TLS', async () => {
     await gateway.apply(table());

@@ -110,7 +110,8 @@ function removeIf(file: string, content: string): void {
   rmSync(aside, { force: true });
 }
 
-function readOrNull(path: string): string | null {
+/** Returns the text of a file; null if it cannot be read. */
+export function readOrNull(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {

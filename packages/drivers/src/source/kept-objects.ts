@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { inParallel } from '@davit/base';
 import { withLock } from '../shared/processes.ts';
 import { diskBytes } from './disk-size.ts';
 import type { Git } from './git-command.ts';
@@ -164,7 +165,7 @@ export class KeptRepository {
   async linkInto(gitFolder: string): Promise<boolean> {
     const state = await this.#read();
     if (state === null || state.commits.length === 0) return false;
-    for (const pack of state.packs) await linkPack(this.#folder, join(gitFolder, 'objects/pack'), pack);
+    await inParallel(state.packs, 4, (pack) => linkPack(this.#folder, join(gitFolder, 'objects/pack'), pack));
     // Git offers the commits of references to the host, which then sends only what differs.
     const references = state.commits.toSorted().map((id) => `${id} refs/kept/${id}\n`);
     await writeFile(join(gitFolder, 'packed-refs'), references.join(''));

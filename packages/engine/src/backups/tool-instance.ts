@@ -3,6 +3,7 @@ import { DriverError, type CallContext, type Cause, type Instance, type LogLine,
 import type { BackupSubject } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import type { ToolTarget } from '../store/backups.ts';
+import { ownerOf } from '../workload/owner.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 import { outFolder, toolCommand, toolFiles, type BackupScript } from './tools.ts';
 
@@ -129,13 +130,7 @@ export class ToolInstance {
     const password = secrets.get(subject.passwordSecretId);
     if (password === undefined) throw notDeployed(subject);
     const workload = toWorkload({
-      owner: {
-        installation: settings.installation,
-        organization: target.organization_id,
-        project: target.project_id,
-        environment: target.environment_id,
-        service: id,
-      },
+      owner: ownerOf(this.#parts, { ...target, service_id: id }),
       // The id is not that of a release, so that the output is not stored as output of the database.
       release: id,
       rollout: id,

@@ -76,7 +76,9 @@ async function leaveByKind(tx: Queryable, { parts, row }: Pick<Removal, 'parts' 
   const [runtime] = await tx.many(readRuntimes, [[row.service_id]]);
   if (runtime === undefined) return;
   const kinds = runtime.config === null ? parts.kinds.all : [parts.kinds.of(runtime.config)];
-  for (const kind of kinds) await kind.leave?.(tx, { parts, row, runtime }, call);
+  const { cluster } = driversOf(parts, row.driver);
+  const { helm, settings } = parts;
+  for (const kind of kinds) await kind.leave?.(tx, { cluster, helm, settings, row, runtime }, call);
 }
 
 /** Executes a removal with a timeout, because others wait for it. */

@@ -7,7 +7,7 @@ import { clearStateCondition } from '../store/conditions.ts';
 import { writeServiceLine } from '../output/service-line.ts';
 import { heldVolumeBytes } from '../store/metrics.ts';
 import { terminationGrace } from '../workload/workload.ts';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds } from '../kinds/traits.ts';
 import type { KeptService } from './kept-service.ts';
 import type { ClusterSnapshot } from './observer.ts';
 
@@ -220,13 +220,17 @@ interface Written {
   readonly bytes: number;
 }
 
-function isWatched(kinds: Kinds, { desired, config, environment_id: environment }: KeptService, seen: ClusterSnapshot): boolean {
+function isWatched(
+  kinds: KnownKinds,
+  { desired, config, environment_id: environment }: KeptService,
+  seen: ClusterSnapshot,
+): boolean {
   if (desired !== 'RUNNING' || config === null || seen.busy.has(environment)) return false;
   return kinds.of(config).hasOwnContainers;
 }
 
 /** Returns whether an instance belongs to a former rollout, which is being ended. */
-function isFormer(kinds: Kinds, { config, rollout }: KeptService, instance: Instance): boolean {
+function isFormer(kinds: KnownKinds, { config, rollout }: KeptService, instance: Instance): boolean {
   return kinds.of(config).hasLastingInstances && instance.rollout !== rollout;
 }
 

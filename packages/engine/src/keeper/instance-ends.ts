@@ -6,7 +6,7 @@ import { steadySeconds, type EngineParts } from '../shared/parts.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import * as store from '../store/instance-ends.ts';
 import { terminationGrace } from '../workload/workload.ts';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds } from '../kinds/traits.ts';
 import type { KeptService } from './kept-service.ts';
 import type { ClusterSnapshot } from './observer.ts';
 import { servingInstances } from './running-status.ts';
@@ -144,7 +144,7 @@ interface EndedInstance {
  * Returns the instances whose exit would be unintended. Excluded are services that are being deployed, former rollouts,
  * and instances that scaling removes.
  */
-function watched(kinds: Kinds, runtime: KeptService, seen: ClusterSnapshot): readonly Instance[] {
+function watched(kinds: KnownKinds, runtime: KeptService, seen: ClusterSnapshot): readonly Instance[] {
   const { config, desired, rollout, service_id: service } = runtime;
   if (desired !== 'RUNNING' || config === null || seen.deploying.has(service) || !kinds.of(config).hasLastingInstances) return [];
   const { lasting } = instanceCounts(runtime, config);

@@ -26,6 +26,8 @@ export interface KeepTools {
   readonly queue: Pick<ServiceQueue, 'run'>;
   readonly revival: Pick<Revival, 'ofExit'>;
   readonly logs: Pick<LogCollector, 'follow'>;
+  /** Returns whether an instance is ready, as far as its probes and its cluster show. */
+  readonly isReady: (instance: Instance) => boolean;
   /** Aborts when the keeper stops. */
   readonly stop: AbortSignal;
   /** Returns a context for calls. `seconds`: timeout; if omitted, the called function has its own timeout. */

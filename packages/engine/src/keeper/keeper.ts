@@ -2,7 +2,8 @@ import { backoffMilliseconds, Loop, pause } from '@davit/base';
 import { Leadership } from '@davit/db';
 import { DriverError, type CallContext, type InstanceEvent } from '@davit/drivers';
 import { leaveCluster } from '../former-clusters/leave-cluster.ts';
-import { driversOf, type EngineParts } from '../shared/parts.ts';
+import type { ExecutingParts } from '../kinds/kinds.ts';
+import { driversOf } from '../shared/parts.ts';
 import type { HandoverReceiver } from '../shared/handover.ts';
 import { clearRunningStatus } from '../store/journal.ts';
 import { clustersToLeave } from '../store/service-clusters.ts';
@@ -12,7 +13,7 @@ import { FaultWatch } from './fault-watch.ts';
 import { FormerInstances } from './former-instances.ts';
 import { retireInstances, type KeepTools, type Look } from './keep-tools.ts';
 import { isAsSeen, type KeptService } from './kept-service.ts';
-import { ownerOf } from '../workload/deployed-workload.ts';
+import { ownerOf } from '../workload/owner.ts';
 import type { ServedService } from '../routes/gateway-sync.ts';
 import { LogCollector } from '../output/log-collector.ts';
 import { Observer, type ClusterSnapshot } from './observer.ts';
@@ -37,9 +38,9 @@ const lookEveryMilliseconds = 10_000;
 const eventPauseMilliseconds = 100;
 /**
  * A look at thousands of services takes time. While events arrive without a pause, as when many environments are
- * deployed, looks take at most a fifth of the time.
+ * deployed, looks take at most a tenth of the time.
  */
-const pauseForEachLook = 4;
+const pauseForEachLook = 9;
 const steadyAfterMilliseconds = 60_000;
 /**
  * Milliseconds after which a process that cannot reach a cluster releases the lock for following the output there,
@@ -48,7 +49,7 @@ const steadyAfterMilliseconds = 60_000;
 const unseenMilliseconds = 20_000;
 
 export class Keeper {
-  readonly #parts: EngineParts;
+  readonly #parts: ExecutingParts;
   readonly #driver: string;
   readonly #logs: LogCollector;
   readonly #stop = new AbortController();
@@ -78,7 +79,7 @@ export class Keeper {
   /** Duration of the last look. */
   #lookMilliseconds = 0;
 
-  constructor(parts: EngineParts, driver: string) {
+  constructor(parts: ExecutingParts, driver: string) {
     this.#parts = parts;
     this.#driver = driver;
     this.#loop = new Loop({
@@ -126,6 +127,7 @@ export class Keeper {
       queue: this.#queue,
       revival: this.#revival,
       logs: this.#logs,
+      isReady: (instance) => this.#probers.isReady(instance),
       stop: this.#stop.signal,
       call: (seconds) => this.#call(seconds),
     };

@@ -1,9 +1,9 @@
 import type { Action, ReleaseConfig } from '../model.ts';
 import type { Steps } from '../plan/plan.ts';
 import { imageSourceOf } from '../workload/image-source.ts';
-import type { imageSteps } from './image.ts';
 
-type ImageSteps = Steps<keyof typeof imageSteps>;
+/** The steps that provide an image. */
+export type ImageStep = 'resolve' | 'checkout' | 'build' | 'pull';
 
 /**
  * Returns the steps that provide the image of a service that is deployed or restarted. An image that is not built has
@@ -12,7 +12,7 @@ type ImageSteps = Steps<keyof typeof imageSteps>;
 export function planImage(
   action: Action,
   { config, hasImage }: { readonly config: ReleaseConfig | null; readonly hasImage: boolean },
-): ImageSteps {
+): Steps<ImageStep> {
   if (hasImage || action === 'RESTART') return { build: [], deploy: [] };
   if (config !== null && imageSourceOf(config) !== null) return { build: [], deploy: ['pull'] };
   return { build: ['resolve', 'checkout', 'build'], deploy: [] };

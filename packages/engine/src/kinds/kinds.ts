@@ -1,10 +1,12 @@
 import type { Action, ReleaseConfig } from '../model.ts';
 import type { PlanInput, StepName, Steps } from '../plan/plan.ts';
+import type { EngineParts } from '../shared/parts.ts';
 import type { Step } from '../steps/step.ts';
 import type { Kind } from './kind.ts';
+import type { KnownKinds } from './traits.ts';
 
 /** The kinds of services of an engine. */
-export class Kinds {
+export class Kinds implements KnownKinds {
   readonly all: readonly Kind[];
   readonly #first: Kind;
   readonly #byServiceType: ReadonlyMap<string, Kind>;
@@ -51,4 +53,9 @@ export class Kinds {
   get stepNames(): readonly StepName[] {
     return [...this.#steps.keys()];
   }
+}
+
+/** The parts of the engine for its runner and keeper, which execute kinds. */
+export interface ExecutingParts extends EngineParts {
+  readonly kinds: Kinds;
 }

@@ -1,7 +1,6 @@
 import { AppError } from '@davit/base';
 import type { Queryable } from '@davit/db';
-import type { Refusal } from '../kinds/kind.ts';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds, Refusal } from '../kinds/traits.ts';
 import type { DeploymentRequest, RequestedService } from '../port.ts';
 import { pinnedName } from '../workload/registry-image.ts';
 import * as requests from '../store/requests.ts';
@@ -11,7 +10,7 @@ import * as requests from '../store/requests.ts';
  * for single services fails otherwise; a request for an environment skips the others.
  */
 export async function whatCanBeDone(
-  kinds: Kinds,
+  kinds: KnownKinds,
   tx: Queryable,
   request: DeploymentRequest,
 ): Promise<readonly RequestedService[]> {
@@ -36,7 +35,11 @@ export async function whatCanBeDone(
 }
 
 /** Fails with NOT_FOUND, or with RELEASE_NOT_USABLE if a requested earlier release can no longer be deployed. */
-export async function assertReleasesUsable(kinds: Kinds, tx: Queryable, services: readonly RequestedService[]): Promise<void> {
+export async function assertReleasesUsable(
+  kinds: KnownKinds,
+  tx: Queryable,
+  services: readonly RequestedService[],
+): Promise<void> {
   const wanted = services.flatMap((service) =>
     service.release !== undefined && 'releaseId' in service.release ? [{ service, releaseId: service.release.releaseId }] : [],
   );

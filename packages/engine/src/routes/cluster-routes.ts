@@ -1,5 +1,5 @@
 import { DriverError, type ClusterRoute, type Ownership } from '@davit/drivers';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds } from '../kinds/traits.ts';
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { otherSettings, sourceSettings } from './route-settings.ts';
@@ -11,7 +11,7 @@ import { otherSettings, sourceSettings } from './route-settings.ts';
 
 /** Returns the routes of a release from outside, for a cluster. Pure. */
 export function routesOf(
-  kinds: Kinds,
+  kinds: KnownKinds,
   serviceId: string,
   config: Pick<ReleaseConfig, 'ports' | 'source' | 'job'>,
 ): readonly ClusterRoute[] {

@@ -83,8 +83,8 @@ export function tableOf(services: ReadonlyMap<string, Entry>, domains: GatewayDo
   const http: HttpRoute[] = [];
   const tcp: TcpRoute[] = [];
   for (const { routes } of services.values()) {
-    http.push(...routes.http);
-    tcp.push(...routes.tcp);
+    for (const route of routes.http) http.push(route);
+    for (const route of routes.tcp) tcp.push(route);
   }
   const { certificates, redirects } = certificatesOf(domains, http, services);
   return {

@@ -2,6 +2,7 @@ import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { removeClusterRoutes, applyRoutes, routesOf } from './cluster-routes.ts';
 import { busyEnvironments } from '../store/journal.ts';
 import { readRuntimes } from '../store/requests.ts';
+import { ownerOf } from '../workload/owner.ts';
 import type { Attempts } from '../keeper/attempts.ts';
 import type { KeptService } from '../keeper/kept-service.ts';
 
@@ -39,13 +40,7 @@ export class RouteKeeper {
     if (led?.text === text && performance.now() - led.at < againAfterMilliseconds) return;
     await attempts.attempt(`routes of ${service}`, async () => {
       if (!(await this.#isAsSeen(runtime))) return;
-      const owner = {
-        installation: this.#parts.settings.installation,
-        organization: runtime.organization_id,
-        project: runtime.project_id,
-        environment: runtime.environment_id,
-        service,
-      };
+      const owner = ownerOf(this.#parts, runtime);
       if (serves) await applyRoutes(this.#parts, this.#driver, { owner, rollout, config }, signal);
       else await removeClusterRoutes(this.#parts, this.#driver, owner, signal);
       this.#led.set(service, { text, at: performance.now() });

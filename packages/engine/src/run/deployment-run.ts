@@ -1,6 +1,6 @@
 import { inParallel, isAppError, redactor, type Redactor } from '@davit/base';
 import { DriverError } from '@davit/drivers';
-import type { EngineParts } from '../shared/parts.ts';
+import type { ExecutingParts } from '../kinds/kinds.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { StepName } from '../plan/plan.ts';
 import { isFinished } from '../states.ts';
@@ -17,7 +17,7 @@ import { stepBehind } from './progress.ts';
 import { TaskRunner } from './task-runner.ts';
 
 export interface DeploymentRunInput {
-  readonly parts: EngineParts;
+  readonly parts: ExecutingParts;
   readonly deployment: ClaimedDeployment;
   /** Whether another runner, or this one before a restart, had begun the deployment. */
   readonly resumed: boolean;

@@ -1,6 +1,6 @@
 import type { ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { ExecutingParts, Kinds } from '../kinds/kinds.ts';
 import { planStages, type PlannedTask, type StepName } from '../plan/plan.ts';
 import type { Phase } from '../states.ts';
 import type { Task } from '../steps/step.ts';
@@ -27,7 +27,7 @@ export interface TaskState {
 }
 
 interface PrepareInput {
-  readonly parts: EngineParts;
+  readonly parts: ExecutingParts;
   readonly deployment: store.ClaimedDeployment;
   readonly journal: Journal;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Loop, pause } from '@davit/base';
 import { acquireSessionLock, heldSessionLocks, listen, type Listener, type SessionLock } from '@davit/db';
-import { lookEveryMilliseconds, type EngineParts } from '../shared/parts.ts';
+import type { ExecutingParts } from '../kinds/kinds.ts';
+import { lookEveryMilliseconds } from '../shared/parts.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import * as store from '../store/journal.ts';
 import type { Waiting } from './cluster-wait.ts';
@@ -38,7 +39,7 @@ interface Running {
 }
 
 export class Runner {
-  readonly #parts: EngineParts;
+  readonly #parts: ExecutingParts;
   #id = randomUUID();
   readonly #lookups = new Semaphore(parallelLookups);
   readonly #builds: Semaphore;
@@ -66,7 +67,7 @@ export class Runner {
   #stopping = false;
   readonly #lookEveryMilliseconds: number;
 
-  constructor(parts: EngineParts) {
+  constructor(parts: ExecutingParts) {
     this.#parts = parts;
     this.#builds = new Semaphore(parts.settings.maximumBuilds);
     this.#lookEveryMilliseconds = lookEveryMilliseconds(parts.settings);

@@ -56,7 +56,7 @@ export async function runStep(input: StepRunInput): Promise<readonly StepName[]>
     counts.stepEnded({ step: step.name, outcome, seconds: (performance.now() - began) / 1_000 });
   const isCanceled = (): boolean => interruptOf(input)?.aborted === true;
   if (isCanceled()) {
-    // Otherwise the step would be shown as running after the end of the deployment.
+    // Otherwise the step would be shown as running while earlier ones are undone.
     const isOpen = input.isBegun || input.isRepeated;
     if (isOpen) await journal.endStep({ serviceId: task.serviceId, position: input.position, status: 'CANCELED' });
     throw new Canceled();

@@ -1,7 +1,7 @@
 import type { FailureRecord } from '../model.ts';
 import type { StepName } from '../plan/plan.ts';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import type { EngineParts } from '../shared/parts.ts';
+import type { ExecutingParts } from '../kinds/kinds.ts';
 import { isDatabaseUnreachable } from '../shared/retry-policy.ts';
 import type { Phase } from '../states.ts';
 import * as store from '../store/journal.ts';
@@ -18,7 +18,7 @@ import { Canceled, runStep } from './step-run.ts';
 import { takeBack } from './undo.ts';
 
 interface TaskRunnerInput {
-  readonly parts: EngineParts;
+  readonly parts: ExecutingParts;
   readonly deployment: store.ClaimedDeployment;
   readonly journal: Journal;
   readonly log: DeploymentLog;

@@ -1,6 +1,6 @@
 import { messageOf, retry } from '@davit/base';
 import { ClusterUnreachable } from '../shared/cluster-drivers.ts';
-import type { EngineParts } from '../shared/parts.ts';
+import type { ExecutingParts } from '../kinds/kinds.ts';
 import { isDatabaseUnreachable, retryPolicy } from '../shared/retry-policy.ts';
 import type { Step, StepContext } from '../steps/step.ts';
 import type { ClaimedDeployment } from '../store/journal.ts';
@@ -16,7 +16,7 @@ const maxMilliseconds = 1_800_000;
 const attemptsOfOwed = 4;
 
 interface TakeBackInput {
-  readonly parts: EngineParts;
+  readonly parts: ExecutingParts;
   readonly deployment: ClaimedDeployment;
   readonly journal: Journal;
   readonly log: DeploymentLog;

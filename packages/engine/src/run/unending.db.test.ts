@@ -17,6 +17,10 @@ const logOf = statement<{ message: string; level: string }>(
   'test_log_of_deployment',
   'select message, level from deployment_log where deployment_id = $1 order by id',
 );
+const begunSteps = statement<{ name: string; status: string }>(
+  'test_begun_steps',
+  `select name, status from deployment_step where deployment_id = $1 and status <> 'PENDING' order by position`,
+);
 const schedules = statement<{ service_id: string }>('test_schedules', 'select service_id from job_schedule');
 const setDue = statement('test_due', 'update job_schedule set next_at = clock_timestamp() where service_id = $1');
 const failureOfRun = statement<{ code: string | null }>(
@@ -39,6 +43,12 @@ async function log(deploymentId: string): Promise<string> {
   return (await fixture.database.database.many(logOf, [deploymentId]))
     .map(({ level, message }) => `${level} ${message}`)
     .join('\n');
+}
+
+/** Returns the steps that the deployment of one service has begun, each with its end. */
+async function stepsOf(deploymentId: string): Promise<string[]> {
+  const steps = await fixture.database.database.many(begunSteps, [deploymentId]);
+  return steps.map(({ name, status }) => `${name} ${status}`);
 }
 
 /** Creates a world whose resources return other results. */
@@ -202,6 +212,22 @@ describe('a cancel', () => {
     expect((await fixture.view(shop.serviceId)).state).toBe('CANCELED');
   });
 
+  test('ends what Davit was building when it stopped, and the build is not shown as running any more', async () => {
+    fixture = await createTestEngine();
+    const builds = hold('build');
+    const shop = service();
+    const deploymentId = await fixture.deploy([shop]);
+    await isHeld(builds, 1);
+    await fixture.engine.stop();
+    expect(await stepsOf(deploymentId)).toEqual(['resolve DONE', 'checkout DONE', 'build RUNNING']);
+    await fixture.engine.port.cancel(fixture.environmentId, false);
+    const engine = createEngine(fixture.input);
+    await engine.start();
+    expect(await fixture.ends(deploymentId)).toBe('CANCELED');
+    expect(await stepsOf(deploymentId)).toEqual(['resolve DONE', 'checkout DONE', 'build CANCELED']);
+    await engine.stop();
+  });
+
   test('during the builds of a stage deploys nothing of it, also not what is built already', async () => {
     fixture = await createTestEngine();
     const stage = { id: randomUUID(), name: 'JOB DEFAULT', position: 2 };
@@ -241,6 +267,7 @@ describe('a cancel', () => {
     await fixture.engine.port.cancel(environment.environmentId, false);
     expect(await fixture.ends(deploymentId)).toBe('FAILED');
     expect((await fixture.view(shop.serviceId)).state).toBe('STOP_ERROR');
+    expect((await stepsOf(deploymentId)).at(-1)).toMatch(/ FAILED$/);
     expect(await log(deploymentId)).toContain('Stopping it has begun and is not canceled');
     east.isDown = false;
     await eventually(() => Promise.resolve(east.fake.instances.length === 0 || undefined), 'the instances to go');

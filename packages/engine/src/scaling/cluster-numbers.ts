@@ -2,6 +2,7 @@ import type { ClusterDescription, ClusterScaling, WantedInstances } from '@davit
 import type { ReleaseConfig } from '../model.ts';
 import { driversOf, type EngineParts } from '../shared/parts.ts';
 import { scaledServices, type ScaledRow } from '../store/scaling.ts';
+import { ownerOf } from '../workload/owner.ts';
 import { isScaled, letDecide, markOf, instancesThatFit, withinLimits } from './by-cluster.ts';
 
 // Somebody else may have changed the scaling objects, and checking costs some requests for each service. A missing
@@ -89,18 +90,12 @@ export class ClusterNumbers {
    */
   async #sendSettings(row: ScaledRow, found: WantedInstances | undefined, signal: AbortSignal): Promise<boolean> {
     const { service_id: service, rollout, config, instances } = row;
-    const { installation, metricsSeconds, scaleDownSeconds } = this.#parts.settings;
+    const { metricsSeconds, scaleDownSeconds } = this.#parts.settings;
     const sent = this.#sent.get(service);
     const isCurrent = found === undefined ? sent?.decides === false : found.mark === markOf(row, scaleDownSeconds);
     const again = found === undefined ? 4_000 * metricsSeconds : sendAgainMilliseconds;
     if (isCurrent && (sent?.at ?? -Infinity) > performance.now() - again) return found !== undefined;
-    const owner = {
-      installation,
-      organization: row.organization_id,
-      project: row.project_id,
-      environment: row.environment_id,
-      service,
-    };
+    const owner = ownerOf(this.#parts, row);
     try {
       // Sending the settings of many services takes time. A service that was stopped or deployed meanwhile is skipped;
       // otherwise its scaling object would stay forever.

@@ -13,7 +13,7 @@ import {
 } from '@davit/drivers';
 import type { EngineCounts, EngineHooks } from '../port.ts';
 import type { ClusterState } from '../port/clusters.ts';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds } from '../kinds/traits.ts';
 import type { LogArchive } from '../log-archive/archive.ts';
 import type { RedactorPool } from '../output/redactor-pool.ts';
 import type { Handover } from './handover.ts';
@@ -150,7 +150,7 @@ export interface EngineParts {
   readonly drivers: Readonly<Record<string, DriverSet>>;
   readonly gateways: Readonly<Record<string, GatewaySync>>;
   readonly clusters: KnownClusters;
-  readonly kinds: Kinds;
+  readonly kinds: KnownKinds;
   /** Runs Terraform configurations on this machine, for clusters that cannot run them. */
   readonly terraform: TerraformDriver;
   /** Deploys charts from this machine to any cluster. */

@@ -1,3 +1,4 @@
+import { allEnded } from '@davit/base';
 import { stat } from 'node:fs/promises';
 import { fetchSource } from './checkout.ts';
 import { assertSpace } from '../housekeeping/images.ts';
@@ -22,7 +23,7 @@ export const build: Step<ImageOutput> = {
     const buildsOn = driversOf(parts, task.driver).buildsOn ?? task.driver;
     if (existing === null) await assertSpace(parts, buildsOn, call);
     const image = existing ?? (await buildImage(context, name, commit));
-    await Promise.all([recordImage(context, commit, name, image), removeCheckout(context)]);
+    await allEnded([recordImage(context, commit, name, image), removeCheckout(context)]);
     call.log(existing === null ? `Built ${name}.` : `The image ${name} already exists; nothing was built.`);
     return { imageId: image.id, commit };
   },

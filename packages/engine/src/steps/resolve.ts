@@ -1,3 +1,4 @@
+import { allEnded } from '@davit/base';
 import * as store from '../store/journal.ts';
 import type { BuildCommit } from '../model.ts';
 import { builderOf } from '../shared/parts.ts';
@@ -27,7 +28,7 @@ export const resolve: Step<ImageOutput> = {
       const name = imageName(context, commit);
       const image = await findImage(context, name);
       if (image !== null) {
-        await Promise.all([recordImage(context, commit, name, image), removeCheckout(context)]);
+        await allEnded([recordImage(context, commit, name, image), removeCheckout(context)]);
         call.log(`Commit ${short(id)} was built before with the same settings: its image is reused.`);
         return { commit, imageId: image.id, skip: ['checkout', 'build'] };
       }

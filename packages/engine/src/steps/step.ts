@@ -10,6 +10,7 @@ import { noteServiceCluster } from '../store/service-clusters.ts';
 import type { RuntimeRow } from '../store/requests.ts';
 import { instanceCounts } from '../scaling/instances.ts';
 import { gitSourceOf as gitSource } from '../workload/image-source.ts';
+import { ownerOf as ownerOfRow } from '../workload/owner.ts';
 import { withRegistry } from '../workload/registry-image.ts';
 import { secretIds, toWorkload } from '../workload/workload.ts';
 
@@ -105,13 +106,7 @@ export function driverSet(context: StepContext): DriverSet {
 
 export function ownerOf(context: StepContext): Ownership {
   const { deployment, parts, task } = context;
-  return {
-    installation: parts.settings.installation,
-    organization: deployment.organization_id,
-    project: deployment.project_id,
-    environment: deployment.environment_id,
-    service: task.serviceId,
-  };
+  return ownerOfRow(parts, { ...deployment, service_id: task.serviceId });
 }
 
 /** Records that the task's cluster has something of the service, before anything is created there. */

@@ -182,12 +182,15 @@ function beginStepAt(position: string): string {
 }
 
 /**
- * Sets the phase of a service, stores lines of its log and begins its next step. Parameters 6 and 7: the lines, and the
- * position of the step or null.
+ * Sets the phase of a service, stores lines of its log and begins its next step. A phase that ends the service without
+ * success ends its step that is RUNNING too: one that a killed process had begun and nobody began again, or one that
+ * its cluster interrupted. Parameters 6 and 7: the lines, and the position of the next step or null.
  */
 export const setPhase = statement(
   'set_phase',
-  `with begun as (${beginStepAt('$7')}), line as (${insertLines('$6', fenced)})
+  `with begun as (${beginStepAt('$7')}), line as (${insertLines('$6', fenced)}), ended as (
+     update deployment_step set status = case $4 when 'CANCELED' then 'CANCELED' else 'FAILED' end, finished_at = clock_timestamp()
+      where deployment_id = $1 and service_id = $3 and status = 'RUNNING' and $4 in ('FAILED', 'BUILD_FAILED', 'CANCELED') and ${fenced})
    update deployment_service
       set phase = $4, failure = $5::jsonb,
           started_at = case when $4 in ('BUILDING', 'WORKING') then coalesce(started_at, clock_timestamp()) else started_at end,
@@ -270,9 +273,16 @@ export const knownCommit = statement<{ commit: BuildCommit }>(
     order by created_at desc limit 1`,
 );
 
+/**
+ * Ends a deployment. Its steps that are still RUNNING end with it: those of services that `failServices` has ended, and
+ * a step behind a success that could not be finished.
+ */
 export const finishDeployment = statement(
   'finish_deployment',
-  `update deployment set status = $3, finished_at = clock_timestamp() where id = $1 and fence = $2 and status = 'RUNNING'`,
+  `with ended as (
+     update deployment_step set status = 'FAILED', finished_at = clock_timestamp()
+      where deployment_id = $1 and status = 'RUNNING' and ${fenced})
+   update deployment set status = $3, finished_at = clock_timestamp() where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 
 /**

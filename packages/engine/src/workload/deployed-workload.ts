@@ -1,6 +1,7 @@
-import type { Ownership, Workload } from '@davit/drivers';
+import type { Workload } from '@davit/drivers';
 import type { ReleaseCommit, ReleaseConfig } from '../model.ts';
 import type { EngineParts } from '../shared/parts.ts';
+import { ownerOf } from './owner.ts';
 import { withRegistry } from './registry-image.ts';
 import { secretIds, toWorkload } from './workload.ts';
 
@@ -16,20 +17,6 @@ export interface DeployedRelease {
   readonly image_id: string;
   readonly config: ReleaseConfig;
   readonly commit: ReleaseCommit | null;
-}
-
-/** Returns the owner of a service, from a row. */
-export function ownerOf(
-  { settings }: Pick<EngineParts, 'settings'>,
-  row: Pick<DeployedRelease, 'organization_id' | 'project_id' | 'environment_id' | 'service_id'>,
-): Ownership {
-  return {
-    installation: settings.installation,
-    organization: row.organization_id,
-    project: row.project_id,
-    environment: row.environment_id,
-    service: row.service_id,
-  };
 }
 
 /** Returns the workload for a driver, from a row. Secrets are only needed to start it. */

@@ -1,6 +1,6 @@
 import { AppError, Sensitive } from '@davit/base';
 import type { EnvironmentEntry, Ownership, Probe, Workload, WorkloadFile } from '@davit/drivers';
-import type { Kinds } from '../kinds/kinds.ts';
+import type { KnownKinds } from '../kinds/traits.ts';
 import type { ReleaseCommit, ReleaseConfig, ValuePart } from '../model.ts';
 
 export interface WorkloadInput {
@@ -18,7 +18,7 @@ export interface WorkloadInput {
   readonly builtInPrefix: string;
   readonly readyTimeoutSeconds: number;
   readonly terminationGraceSeconds: number;
-  readonly kinds: Kinds;
+  readonly kinds: KnownKinds;
 }
 
 /** Returns the workload for a driver, from a release. */
@@ -112,7 +112,7 @@ export function joined(parts: readonly ValuePart[], secrets: ReadonlyMap<string,
 }
 
 /** Returns the ids of all secret versions that a release needs. */
-export function secretIds(kinds: Kinds, config: ReleaseConfig): string[] {
+export function secretIds(kinds: KnownKinds, config: ReleaseConfig): string[] {
   const parts = [...config.environment, ...config.files, ...kinds.of(config).values(config)].flatMap((entry) => entry.parts);
   return [...new Set(parts.flatMap((part) => (typeof part === 'string' ? [] : [part.secret])))];
 }

@@ -14,11 +14,11 @@ import {
 } from '../resources/git-event/index.ts';
 import { MailSender, trimMails } from '../resources/mail/index.ts';
 import { trimDeliveries, WebhookDeliverer, webhookWords } from '../resources/webhook/index.ts';
-import { deployLostPushes } from '../git-remote/lost-pushes.ts';
 import { tidyRepositories } from '../git-remote/tidy.ts';
 import { trimStream } from '../resources/stream/index.ts';
 import { followBackups } from './backups.ts';
 import type { Followed } from './clock.ts';
+import { deployLostPushes } from './lost-pushes.ts';
 import { followProofs } from './proofs.ts';
 import { followRules } from './rules.ts';
 

@@ -9,7 +9,7 @@ import { DriverError } from '@davit/drivers';
 import { startRunningServer, type RunningServer } from '@davit/testkit/running-server';
 import type { TestOrganization } from '@davit/testkit/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deployLostPushes } from './lost-pushes.ts';
+import { deployLostPushes } from '../background/lost-pushes.ts';
 import { gitRepositories } from './repositories.ts';
 import { addPush, oldPushes } from './store.ts';
 import { tidyRepositories } from './tidy.ts';

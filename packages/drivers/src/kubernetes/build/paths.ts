@@ -1,6 +1,7 @@
 import type { ClusterBuildRequest } from '../../image-builder.ts';
-import { label, serviceLabels, type Labels } from '../names/labels.ts';
-import { digest } from '../names/names.ts';
+import { label, serviceLabels } from '../names/labels.ts';
+import type { Labels } from '../../shared/labels.ts';
+import { digest } from '../../shared/digest.ts';
 
 /** Paths in the containers of a build. */
 export const ids = {

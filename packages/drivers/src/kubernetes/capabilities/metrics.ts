@@ -4,7 +4,8 @@ import type { Scope } from '../client/objects.ts';
 import { translated } from '../client/refusals.ts';
 import { idOf } from '../instances/instances.ts';
 import { mainContainer } from '../manifests/pod.ts';
-import { label, labelSelector, withRunLabels } from '../names/labels.ts';
+import { labelSelector, withRunLabels } from '../names/labels.ts';
+import { instanceOf } from '../../shared/labels.ts';
 import { toNumber } from '../names/quantity.ts';
 
 const path = '/apis/metrics.k8s.io/v1beta1/pods';
@@ -74,10 +75,7 @@ function toUsage(metrics: PodMetrics, counters: Map<string, Counter>): InstanceU
   return [
     {
       id,
-      environment: labels[label.environment] ?? '',
-      service: labels[label.service] ?? '',
-      rollout: labels[label.rollout] ?? '',
-      index: Number(labels[label.index] ?? 0),
+      ...instanceOf(labels),
       at,
       cpuMilliseconds,
       memoryBytes: toNumber(used.memory),

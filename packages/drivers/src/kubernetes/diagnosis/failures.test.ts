@@ -55,3 +55,20 @@ test('nothing is said to who no longer waits for it', async () => {
   canceled.abort(new Error('canceled'));
   await expect(explaining).rejects.toThrow('canceled');
 });
+
+test('an image whose user is a name is not said to run as root, and its number is asked for', async () => {
+  const { api, close } = await startTestApi(() => undefined);
+  closers.push(close);
+  const explained = (words: string): Promise<Error> => {
+    const refused: Suspicion = { type: 'UNSTARTABLE', reason: 'CreateContainerConfigError', words };
+    return explain({ api, installation: '' }, sampleWorkload(), refused, new AbortController().signal);
+  };
+  // The messages are those of the kubelet.
+  const named = 'container has runAsNonRoot and image has non-numeric user (nobody), cannot verify user is non-root';
+  const shown = await explained(named);
+  expect(shown).toMatchObject({ code: 'RUN_AS_ROOT', evidence: { original: named } });
+  expect(shown).toMatchObject({ hint: expect.stringMatching(/`id -u nobody`.*`USER 65534`/) });
+  expect(shown).toMatchObject({ hint: expect.not.stringContaining('runs as root') });
+  const root = await explained('container has runAsNonRoot and image will run as root');
+  expect(root).toMatchObject({ code: 'RUN_AS_ROOT', hint: expect.stringContaining('The image runs as root') });
+});

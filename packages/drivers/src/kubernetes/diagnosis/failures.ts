@@ -116,9 +116,17 @@ function unstartable({ reason, words, helper }: Extract<Suspicion, { type: 'UNST
     const message = `${helper}, which keeps the files that the process leaves in its folders, could not be started (${reason}): ${words}`;
     return new DriverError({ cause: 'START_FAILED', message, hint: helperHint, evidence: { original: words } });
   }
-  if (/runAsNonRoot|run as root/i.test(words))
-    return failure('RUN_AS_ROOT', `The cluster refuses to run the image: ${words}`, words);
+  if (/runAsNonRoot|run as root/i.test(words)) return asRoot(words);
   return failure('START_FAILED', `The process could not be started (${reason}): ${words}`, words);
+}
+
+/** Returns the failure for an image that runs as root, or whose user is a name, as with `USER nobody`. */
+function asRoot(words: string): DriverError {
+  const message = `The cluster refuses to run the image: ${words}`;
+  const user = /non-numeric user \(([^)]*)\)/.exec(words)?.[1];
+  if (user === undefined) return failure('RUN_AS_ROOT', message, words);
+  const hint = `The image may not be run as root here, and Kubernetes cannot check the name ${user}: write the number of this user in the Dockerfile (\`id -u ${user}\` in the image shows it, and \`USER 65534\` is nobody in most images), or have the operator set the cluster’s level to baseline.`;
+  return new DriverError({ cause: 'RUN_AS_ROOT', message, hint, evidence: { original: words } });
 }
 
 // Reasons of the kubelet for refusing a pod although the scheduler had found room or a matching label. All other

@@ -48,15 +48,37 @@ afterEach(() => {
   served = null;
 });
 
-async function faults(answers: Readonly<Record<string, readonly object[] | number>>): Promise<ReadonlyMap<string, DriverError>> {
+/** Number of events that the API has sent. */
+let sentEvents = 0;
+
+async function faults(
+  answers: Readonly<Record<string, readonly object[] | number>>,
+  ids = ['davit-a/shop-1-0', 'davit-a/shop-1-1'],
+): Promise<ReadonlyMap<string, DriverError>> {
+  sentEvents = 0;
+  served?.close();
   served = await startTestApi((request, response) => {
-    const kind = new URL(request.url ?? '', 'https://localhost').pathname.split('/').at(-1) ?? '';
+    const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost');
+    const kind = pathname.split('/').at(-1) ?? '';
     const answer = answers[kind] ?? [];
-    if (typeof answer === 'number') response.statusCode = answer;
-    response.end(JSON.stringify(typeof answer === 'number' ? { message: 'no' } : { metadata: {}, items: answer }));
+    if (typeof answer === 'number') {
+      response.statusCode = answer;
+      response.end(JSON.stringify({ message: 'no' }));
+      return;
+    }
+    const items = answer.filter((item) => kind !== 'events' || isSelected(item as Event, searchParams.get('fieldSelector'))); // oxlint-disable-line typescript/no-unsafe-type-assertion -- the test's own
+    if (kind === 'events') sentEvents += items.length;
+    response.end(JSON.stringify({ metadata: {}, items }));
   });
-  const ids = ['davit-a/shop-1-0', 'davit-a/shop-1-1'];
   return faultsOfInstances({ api: served.api, installation: 'i' }, ids, AbortSignal.timeout(20_000));
+}
+
+/** Selects as the API server does; null: everything. */
+function isSelected({ involvedObject }: Event, selector: string | null): boolean {
+  const [, field, operator, value] = /^involvedObject\.(uid|kind)(!?=)(.+)$/.exec(selector ?? '') ?? [];
+  if (selector === null) return true;
+  if (field === undefined) throw new Error(`the API server does not know the selector ${selector}`);
+  return (Reflect.get(involvedObject, field) === value) === (operator === '=');
 }
 
 describe('of an instance that does not run, the cluster says', () => {
@@ -84,6 +106,22 @@ describe('of an instance that does not run, the cluster says', () => {
     const found = await faults({ pods: [pod('shop-1-0', { phase: 'Pending', conditions })], events: [refusal] });
     expect(found.get('davit-a/shop-1-0')).toMatchObject({ code: 'UNSCHEDULABLE' });
     expect(found.get('davit-a/shop-1-1')).toMatchObject({ code: 'QUOTA_EXCEEDED' });
+  });
+
+  test('the same beside thousands of events of others, which are not read for a few instances', async () => {
+    const names = Array.from({ length: 6 }, (_, index) => `shop-1-${index}`);
+    const pods = names.map((name) => pod(name, waiting('ImagePullBackOff', 'Back-off')));
+    const own = names.map((name) => event(name, 'Failed', 'registry.example.org/shop:1: not found'));
+    const events = [...own, ...Array.from({ length: 2_000 }, (_, index) => event(`other-${index}`, 'Pulled', 'done'))];
+    const few = names.slice(0, 2).map((name) => `davit-a/${name}`);
+    const found = await faults({ pods, events }, few);
+    expect([...found.values()].map(({ code }) => code)).toEqual(['IMAGE_NOT_FOUND', 'IMAGE_NOT_FOUND']);
+    expect(sentEvents).toBe(2);
+    const all = await faults(
+      { pods, events },
+      names.map((name) => `davit-a/${name}`),
+    );
+    expect([...all.values()].map(({ code }) => code)).toEqual(names.map(() => 'IMAGE_NOT_FOUND'));
   });
 
   test('that its node refused it', async () => {

@@ -1,3 +1,4 @@
+import { inParallel } from '@davit/base';
 import type { Event, Node, Pod } from 'kubernetes-types/core/v1.js';
 import { DriverError } from '../../errors.ts';
 import { ApiRefusal } from '../client/api.ts';
@@ -18,6 +19,11 @@ import { faultOf, silenceKind } from './start-faults.ts';
 const refusalMilliseconds = 120_000;
 /** How long a node may take to begin with a pod, without a reason for the delay. */
 const silentMilliseconds = 30_000;
+/**
+ * How many lists of selected events are read of a namespace. The API server goes through all events of it for each, so
+ * with more it is asked for one list of all.
+ */
+const selectorsAtMost = 4;
 /** How long a process may run without being ready, if the kubelet reports no failed probe. */
 const quietMilliseconds = 60_000;
 
@@ -49,7 +55,8 @@ export async function faultsOfInstances(
       const query = { labelSelector: labelSelector(scope.installation, 'instance', {}) };
       const { items } = await list<Pod>(scope.api, { path: pathOf('Pod', { namespace }), query }, signal);
       const pods = items.map(withRunLabels);
-      const facts = { pods, events: await eventsIn(scope, namespace, signal), nodes, now: Date.now() };
+      const names = own.map(({ name }) => name);
+      const facts = { pods, events: await eventsOf(scope, { namespace, names, pods }, signal), nodes, now: Date.now() };
       for (const { id, name } of own) {
         const fault = await faultOfInstance(scope, name, facts, signal);
         if (fault !== null) faults.set(id, fault);
@@ -61,14 +68,45 @@ export async function faultsOfInstances(
   }
 }
 
-/** Events are additional information, so the result is empty if they may not be read. */
-async function eventsIn({ api }: Scope, namespace: string, signal: AbortSignal): Promise<readonly Event[]> {
+interface Suspects {
+  readonly namespace: string;
+  /** The instances that do not serve. */
+  readonly names: readonly string[];
+  /** All pods of the namespace. */
+  readonly pods: readonly Pod[];
+}
+
+/**
+ * Returns the events of these instances. A namespace may have thousands of others: those of its other services, and the
+ * repeated ones of an hour. Events are additional information, so the result is empty if they may not be read.
+ */
+async function eventsOf({ api }: Scope, { namespace, names, pods }: Suspects, signal: AbortSignal): Promise<readonly Event[]> {
+  const own = names.map((name) => podOf(pods, name));
+  const path = pathOf('Event', { namespace });
+  const read = async (query: Readonly<Record<string, string>>): Promise<readonly Event[]> =>
+    (await list<Event>(api, { path, query }, signal)).items;
+  const selectors = [
+    ...own.flatMap((pod) => (pod === null ? [] : [`involvedObject.uid=${pod.metadata?.uid}`])),
+    // Without a pod, its controller says why there is none.
+    ...(own.includes(null) ? ['involvedObject.kind!=Pod'] : []),
+  ];
   try {
-    return (await list<Event>(api, { path: pathOf('Event', { namespace }), query: {} }, signal)).items;
+    if (selectors.length > selectorsAtMost) return await read({});
+    return (await inParallel(selectors, selectorsAtMost, (fieldSelector) => read({ fieldSelector }))).flat();
   } catch (error) {
     if (error instanceof ApiRefusal && error.status === 403) return [];
     throw error;
   }
+}
+
+/** Returns the pod by which an instance is judged; null if it has none. */
+function podOf(pods: readonly Pod[], name: string): Pod | null {
+  const [found] = gather([], podsOf(pods, name));
+  return found?.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? null;
+}
+
+function podsOf(pods: readonly Pod[], name: string): readonly Pod[] {
+  return pods.filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
 }
 
 async function nodesOf({ api }: Scope, signal: AbortSignal): Promise<readonly Node[]> {
@@ -87,9 +125,8 @@ async function faultOfInstance(
   signal: AbortSignal,
 ): Promise<DriverError | null> {
   const { events, now } = facts;
-  const own = facts.pods.filter(({ metadata }) => metadata?.labels?.[label.instance] === name);
-  const [found] = gather([], own);
-  const pod = found?.pods.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? null;
+  const own = podsOf(facts.pods, name);
+  const pod = podOf(facts.pods, name);
   if (pod !== null && mainStatus(pod)?.state?.running !== undefined) return unreadiness(pod, facts);
   const began = now - refusalMilliseconds;
   const seen = { name, pod, events: eventsOfInstance(events, { name, pods: own, began }), began, now };

@@ -6,7 +6,8 @@ import { list } from '../client/follow.ts';
 import { byAge, controllerKinds, pathOf, type Scope } from '../client/objects.ts';
 import { foldersLostCode } from '../manifests/cron-job.ts';
 import { helperContainer, mainContainer } from '../manifests/pod.ts';
-import { annotation, label, labelSelector, matchesSelector, parsePorts, withRunLabels } from '../names/labels.ts';
+import { annotation, label, labelSelector, parsePorts, withRunLabels } from '../names/labels.ts';
+import { instanceOf, matchesSelector } from '../../shared/labels.ts';
 import { namespaceName } from '../names/names.ts';
 
 /** Exit code of a process that SIGTERM ended. */
@@ -120,11 +121,8 @@ export function toInstance(found: Found): Instance {
   return {
     id: found.id,
     name: found.name,
-    environment: labels[label.environment] ?? '',
-    service: labels[label.service] ?? '',
+    ...instanceOf(labels),
     release: labels[label.release] ?? '',
-    rollout: labels[label.rollout] ?? '',
-    index: Number(labels[label.index] ?? 0),
     state: running ? 'RUNNING' : exit ? 'EXITED' : 'CREATED',
     startedAt: startedAt ?? null,
     exit,

@@ -1,4 +1,4 @@
-import { abortablePause, inParallel } from '@davit/base';
+import { abortablePause, allEnded, inParallel } from '@davit/base';
 import type { Job } from 'kubernetes-types/batch/v1.js';
 import type { PersistentVolumeClaim, Service } from 'kubernetes-types/core/v1.js';
 import type { CallContext } from '../../driver.ts';
@@ -31,7 +31,7 @@ export async function startWorkload(scope: ClusterScope, workload: Workload, con
     const services = manifests.services.filter(mayHave).map((one) => besideServed(one, now));
     logRemarks(workload, now, context);
     await ensureNamespace(scope, manifests.namespace, signal);
-    await Promise.all([
+    await allEnded([
       apply(scope, manifests.networkPolicy, signal),
       ...manifests.secrets.map((secret) => apply(scope, secret, signal)),
       ...manifests.claims.map((claim) => ensureClaim(scope, claim, context)),

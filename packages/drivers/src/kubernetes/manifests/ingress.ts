@@ -1,7 +1,8 @@
 import type { Ingress } from 'kubernetes-types/networking/v1.js';
 import type { ClusterRoute, ServedRoutes } from '../../driver.ts';
 import { serviceLabels } from '../names/labels.ts';
-import { digest, namespaceName, serviceObjectName } from '../names/names.ts';
+import { namespaceName, serviceObjectName } from '../names/names.ts';
+import { digest } from '../../shared/digest.ts';
 import { withWanted } from './metadata.ts';
 import type { CertificateSettings, ClusterSettings } from './settings.ts';
 

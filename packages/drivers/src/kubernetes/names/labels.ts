@@ -1,24 +1,13 @@
+import { equalities, ownLabel, ownLabels, type Labels } from '../../shared/labels.ts';
 import type { Ownership, Selector, Workload, WorkloadPort } from '../../workload.ts';
 import type { KubernetesObject } from '../client/api.ts';
 
 /** Prefix of Davit's own labels and annotations. Users cannot set keys with this prefix. */
 export const reservedPrefix = 'davit.';
 
-/**
- * Labels on all objects that Davit creates on a cluster, the same as on a container engine. An object without Davit's
- * `davit.installation` does not belong to Davit. Ids are valid label values without changes.
- */
+/** Labels on all objects that Davit creates on a cluster. Ids are valid label values without changes. */
 export const label = {
-  installation: 'davit.installation',
-  organization: 'davit.organization',
-  project: 'davit.project',
-  environment: 'davit.environment',
-  service: 'davit.service',
-  release: 'davit.release',
-  rollout: 'davit.rollout',
-  index: 'davit.index',
-  /** Type of the object: see `ObjectKind`. */
-  object: 'davit.object',
+  ...ownLabel,
   /** On a pod and its controller: the name of the instance in its namespace. */
   instance: 'davit.instance',
   /** On the objects of a build: the image that is built, so that the leftovers of a dead process are found. */
@@ -50,18 +39,9 @@ export type ObjectKind =
   | 'schedule'
   | 'build';
 
-export type Labels = Readonly<Record<string, string>>;
-
 /** Returns the labels of an object that all services of an environment share. */
 export function environmentLabels(owner: Omit<Ownership, 'service'>, object: ObjectKind): Labels {
-  return {
-    'app.kubernetes.io/managed-by': 'davit',
-    [label.installation]: owner.installation,
-    [label.organization]: owner.organization,
-    [label.project]: owner.project,
-    [label.environment]: owner.environment,
-    [label.object]: object,
-  };
+  return { 'app.kubernetes.io/managed-by': 'davit', ...ownLabels(owner, object) };
 }
 
 /** Returns the labels of an object that belongs to one service. */
@@ -103,29 +83,8 @@ export function podSelector(installation: string, name: string, isScheduled: boo
 
 /** Returns the `labelSelector` of a list. `fromIndex` is not an equality and is applied by `matchesSelector`. */
 export function labelSelector(installation: string, object: ObjectKind | null, selector: Selector): string {
-  const wanted: [string, string | undefined][] = [
-    [label.installation, installation],
-    [label.object, object ?? undefined],
-    [label.environment, selector.environment],
-    [label.service, selector.service],
-    [label.rollout, selector.rollout],
-  ];
-  const equal = wanted.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+  const equal = equalities(installation, object, selector);
   return [...equal, ...(selector.exceptRollout === undefined ? [] : [`${label.rollout}!=${selector.exceptRollout}`])].join(',');
-}
-
-/**
- * Returns whether an object with these labels is selected. Checks all conditions, including those that a
- * `labelSelector` cannot express.
- */
-export function matchesSelector(labels: Labels, selector: Selector): boolean {
-  return (
-    (selector.environment === undefined || labels[label.environment] === selector.environment) &&
-    (selector.service === undefined || labels[label.service] === selector.service) &&
-    (selector.rollout === undefined || labels[label.rollout] === selector.rollout) &&
-    (selector.exceptRollout === undefined || labels[label.rollout] !== selector.exceptRollout) &&
-    (selector.fromIndex === undefined || Number(labels[label.index]) >= selector.fromIndex)
-  );
 }
 
 /** Formats ports as the value of an annotation. */

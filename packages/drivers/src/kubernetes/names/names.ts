@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digest } from '../../shared/digest.ts';
 import type { Ownership, Workload } from '../../workload.ts';
 
 /*
@@ -53,10 +53,6 @@ export function claimName(installation: string, storageId: string): string {
 /** Returns whether Kubernetes accepts the name for a Service (RFC 1035). */
 export function isServiceName(name: string): boolean {
   return /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
-}
-
-export function digest(length: number, ...parts: string[]): string {
-  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, length);
 }
 
 function slug(text: string): string {

@@ -24,7 +24,7 @@ export async function keepChart(runtime: KeptService, { term }: Look, tools: Kee
  */
 async function readState(charts: ClusterCharts, runtime: KeptService, { parts, stop }: KeepTools): Promise<ChartState | null> {
   try {
-    return await charts.state(refOfRuntime(parts.settings.installation, runtime), stop);
+    return await charts.state(refOfRuntime(parts, runtime), stop);
   } catch (error) {
     if (stop.aborted || error instanceof ClusterUnreachable) throw error;
     parts.log.warn({ err: error, service: runtime.service_id }, 'the keeper could not check a chart');

@@ -3,27 +3,24 @@ import type { Kind } from '../kind.ts';
 import { keepChart } from './keep.ts';
 import { leaveRelease } from './leave.ts';
 import { chartTarget } from './ref.ts';
-import { chartSourceOf, planChart } from './plan.ts';
+import { chartSourceOf, planChart, type ChartStep } from './plan.ts';
 import { diff, haltChart, install, obtainChart, settleChart, uninstall } from './steps.ts';
-
-const steps = {
-  'obtain-chart': obtainChart,
-  install,
-  'settle-chart': settleChart,
-  diff,
-  'halt-chart': haltChart,
-  uninstall,
-  unroute,
-  remove,
-};
-export type ChartStep = keyof typeof steps;
 
 /** A Helm chart. */
 export const chartKind: Kind<ChartStep> = {
   name: 'CHART',
   serviceTypes: ['HELM'],
   owns: (config) => config.job === undefined && chartSourceOf(config) !== null,
-  steps,
+  steps: {
+    'obtain-chart': obtainChart,
+    install,
+    'settle-chart': settleChart,
+    diff,
+    'halt-chart': haltChart,
+    uninstall,
+    unroute,
+    remove,
+  },
   plan: planChart,
   refusals: {
     RESTART: {

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import type { Queryable } from '@davit/db';
 import type { CallContext } from '@davit/drivers';
-import { driversOf } from '../../shared/parts.ts';
 import { ranClusterWide } from '../../store/helm.ts';
-import type { Leaving } from '../kind.ts';
+import type { Leaving } from '../traits.ts';
 import { refOfRuntime } from './ref.ts';
 
 const helmSeconds = 100;
@@ -13,10 +12,11 @@ const helmSeconds = 100;
  * the stored clusters, so that it also works if the move was interrupted. The volumes of its StatefulSets are removed
  * too. May be repeated.
  */
-export async function leaveRelease(tx: Queryable, { parts, row, runtime }: Leaving, call: CallContext): Promise<void> {
-  const { charts } = driversOf(parts, row.driver).cluster;
+export async function leaveRelease(tx: Queryable, leaving: Leaving, call: CallContext): Promise<void> {
+  const { cluster, helm, settings, row, runtime } = leaving;
+  const { charts } = cluster;
   if (charts === undefined) return;
-  const there = refOfRuntime(parts.settings.installation, runtime);
+  const there = refOfRuntime(leaving, runtime);
   const own = (await charts.revisions(there, call.signal)).filter(({ service }) => service === row.service_id);
   if (own.length > 0) {
     const rollouts = own.flatMap(({ rollout }) => rollout ?? []);
@@ -24,9 +24,9 @@ export async function leaveRelease(tx: Queryable, { parts, row, runtime }: Leavi
     await charts.markClaims(there, call.signal);
     const choice = { isClusterWide, takesBack: true, seconds: helmSeconds };
     const access = await charts.access(there.owner, choice, call.signal);
-    const folder = join(parts.settings.workFolder, `leave-${row.driver}`, row.service_id);
+    const folder = join(settings.workFolder, `leave-${row.driver}`, row.service_id);
     const run = { folder, release: there.release, ...access, timeoutSeconds: helmSeconds, install: null };
-    const session = await parts.helm.open(run, call);
+    const session = await helm.open(run, call);
     try {
       await session.uninstall(call);
     } finally {

@@ -1,6 +1,7 @@
 import type { Action, HelmReleaseSource, ReleaseConfig } from '../../model.ts';
 import type { Steps, StepsInput } from '../../plan/plan.ts';
-import type { ChartStep } from './kind.ts';
+
+export type ChartStep = 'obtain-chart' | 'install' | 'settle-chart' | 'diff' | 'halt-chart' | 'uninstall' | 'unroute' | 'remove';
 
 /** Returns the source of a chart; null if the release is no chart. */
 export function chartSourceOf({ source }: Pick<ReleaseConfig, 'source'>): HelmReleaseSource | null {

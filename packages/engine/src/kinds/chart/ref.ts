@@ -1,6 +1,7 @@
 import type { ChartRef, ClusterRoute } from '@davit/drivers';
 import type { ReleaseConfig } from '../../model.ts';
 import type { RuntimeRow } from '../../store/requests.ts';
+import { ownerOf } from '../../workload/owner.ts';
 import { chartSourceOf } from './plan.ts';
 
 /**
@@ -13,17 +14,10 @@ export function releaseName(serviceId: string): string {
 
 /** Returns the place of the Helm release of a deployed service. */
 export function refOfRuntime(
-  installation: string,
+  parts: { readonly settings: { readonly installation: string } },
   runtime: Pick<RuntimeRow, 'service_id' | 'organization_id' | 'project_id' | 'environment_id'>,
 ): ChartRef {
-  const owner = {
-    installation,
-    organization: runtime.organization_id,
-    project: runtime.project_id,
-    environment: runtime.environment_id,
-    service: runtime.service_id,
-  };
-  return { owner, release: releaseName(runtime.service_id) };
+  return { owner: ownerOf(parts, runtime), release: releaseName(runtime.service_id) };
 }
 
 /** Returns the Service of the chart that a port is assigned to. Pure. */

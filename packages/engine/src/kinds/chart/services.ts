@@ -21,7 +21,7 @@ export async function readChartServices(
     await clusters.know(runtime.driver);
     const { charts } = drivers[runtime.driver]?.cluster ?? {};
     if (charts === undefined) return [];
-    return await charts.services(refOfRuntime(settings.installation, runtime), signal);
+    return await charts.services(refOfRuntime({ settings }, runtime), signal);
   } catch (error) {
     if (!(error instanceof DriverError) && !signal.aborted) throw error;
     const reason = messageOf(error);

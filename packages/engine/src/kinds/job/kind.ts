@@ -2,18 +2,15 @@ import { remove, stop, unroute } from '../../steps/removal.ts';
 import { imageCredentials, imageSteps } from '../image.ts';
 import type { Kind } from '../kind.ts';
 import { keepJob } from './keep.ts';
-import { planJob } from './plan.ts';
+import { planJob, type JobStep } from './plan.ts';
 import { arm, clear, complete, launch } from './steps.ts';
-
-const steps = { ...imageSteps, launch, complete, clear, arm, unroute, stop, remove };
-export type JobStep = keyof typeof steps;
 
 /** A job: it runs to its end at its events. */
 export const jobKind: Kind<JobStep> = {
   name: 'JOB',
   serviceTypes: [],
   owns: ({ job }) => job !== undefined,
-  steps,
+  steps: { ...imageSteps, launch, complete, clear, arm, unroute, stop, remove },
   plan: planJob,
   refusals: {},
   keep: keepJob,

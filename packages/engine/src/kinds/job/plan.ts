@@ -1,8 +1,9 @@
 import { never } from '@davit/base';
 import type { Action, JobEvent, JobRelease } from '../../model.ts';
 import type { Steps, StepsInput } from '../../plan/plan.ts';
-import { planImage } from '../image-plan.ts';
-import type { JobStep } from './kind.ts';
+import { planImage, type ImageStep } from '../image-plan.ts';
+
+export type JobStep = ImageStep | 'launch' | 'complete' | 'clear' | 'arm' | 'unroute' | 'stop' | 'remove';
 
 const eventOfAction: Readonly<Record<Action, JobEvent | null>> = {
   DEPLOY: 'START',

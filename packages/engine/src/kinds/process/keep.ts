@@ -1,3 +1,4 @@
+import type { Instance } from '@davit/drivers';
 import { retireInstances, retireSeconds, type KeepTools, type Look } from '../../keeper/keep-tools.ts';
 import { isAsSeen, workloadOf, type KeptService } from '../../keeper/kept-service.ts';
 import { instanceCounts } from '../../scaling/instances.ts';
@@ -8,10 +9,12 @@ import { terminationGrace } from '../../workload/workload.ts';
 
 // Includes time for a pull, as in a deployment.
 const startSeconds = 1_800;
+/** Timeout of the calls that set restart policies. */
+const policySeconds = 60;
 
 /**
- * Restarts exited instances, unless their cluster does, and starts missing ones. Removes the instances of a service
- * that should not run.
+ * Restarts exited instances, unless their cluster does, and starts missing ones. Sets the restart policy of instances
+ * that lack it. Removes the instances of a service that should not run.
  */
 export async function keepInstances(runtime: KeptService, { seen }: Look, tools: KeepTools): Promise<void> {
   const { parts } = tools;
@@ -31,6 +34,8 @@ export async function keepInstances(runtime: KeptService, { seen }: Look, tools:
   const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
   // The scaler starts the instances above `serving`, and awaits them.
   const isMissing = mine.filter(({ index }) => index < serving).length < serving;
+  const unprotected = mine.filter((one) => one.index < serving && needsRestartPolicy(one) && tools.isReady(one));
+  if (unprotected.length > 0) await setMissingPolicies(tools, runtime, unprotected);
   if (ended.length === 0 && !isMissing) return;
   // The removals above may have taken long.
   if (!(await isAsSeen(parts, runtime))) return;
@@ -38,6 +43,30 @@ export async function keepInstances(runtime: KeptService, { seen }: Look, tools:
   const { health } = driversOf(parts, tools.driver).cluster;
   if (health === undefined) for (const instance of ended) await tools.revival.ofExit(instance);
   if (isMissing) await startMissing(tools, runtime);
+}
+
+function needsRestartPolicy({ state, needsRestartPolicy: isNeeded }: Instance): boolean {
+  return state === 'RUNNING' && isNeeded === true;
+}
+
+/**
+ * Sets the restart policy of instances that serve. Those of a deployment have it; those that the keeper started, or
+ * that a deployment could not set it for, do not.
+ */
+async function setMissingPolicies(
+  { parts, driver, attempts, call }: KeepTools,
+  { service_id: service, rollout }: KeptService,
+  instances: readonly Instance[],
+): Promise<void> {
+  const { cluster } = driversOf(parts, driver);
+  if (rollout === null) return;
+  await attempts.attempt(`restart policy of ${service}`, async () => {
+    const { signal } = call(policySeconds);
+    const ids = new Set(instances.map(({ id }) => id));
+    // A deployment may have set it since the look.
+    const now = (await cluster.observe({ service, rollout }, signal)).filter((one) => ids.has(one.id) && needsRestartPolicy(one));
+    if (now.length > 0) await cluster.setRestartPolicy(now, signal);
+  });
 }
 
 /** Removes the instances that exceed a reduced number of instances. */

@@ -3,18 +3,15 @@ import { gitSourceOf, imageSourceOf } from '../../workload/image-source.ts';
 import { imageCredentials, imageSteps } from '../image.ts';
 import type { Kind } from '../kind.ts';
 import { keepInstances } from './keep.ts';
-import { planProcess } from './plan.ts';
+import { planProcess, type ProcessStep } from './plan.ts';
 import { halt, ready, retire, route, start } from './steps.ts';
-
-const steps = { ...imageSteps, halt, start, ready, route, retire, unroute, stop, remove };
-export type ProcessStep = keyof typeof steps;
 
 /** Applications, containers and databases: services whose instances run an image. */
 export const processKind: Kind<ProcessStep> = {
   name: 'PROCESS',
   serviceTypes: [],
   owns: (config) => config.job === undefined && (imageSourceOf(config) ?? gitSourceOf(config)) !== null,
-  steps,
+  steps: { ...imageSteps, halt, start, ready, route, retire, unroute, stop, remove },
   plan: planProcess,
   refusals: {},
   keep: keepInstances,

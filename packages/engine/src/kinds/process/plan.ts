@@ -2,8 +2,9 @@ import { never } from '@davit/base';
 import type { Action } from '../../model.ts';
 import type { Steps, StepsInput } from '../../plan/plan.ts';
 import { needsHalt } from '../../workload/needs-halt.ts';
-import { planImage } from '../image-plan.ts';
-import type { ProcessStep } from './kind.ts';
+import { planImage, type ImageStep } from '../image-plan.ts';
+
+export type ProcessStep = ImageStep | 'halt' | 'start' | 'ready' | 'route' | 'retire' | 'unroute' | 'stop' | 'remove';
 
 export function planProcess(action: Action, input: StepsInput): Steps<ProcessStep> {
   switch (action) {

@@ -201,8 +201,8 @@ export const route: Step = {
     else if (config.ports.some((port) => port.public)) call.log('The gateway sends requests to the new instances.');
     const scaled = { owner: ownerOf(context), rollout: task.rollout, config, instances: count };
     if (await letDecide(parts, task.driver, scaled, call.signal)) call.log(decisionRemark(config));
-    // Comes last: requests need not wait for it. An earlier deployment may have failed before it, and the keeper does
-    // not do it for what it starts, so instances that are kept may lack it.
+    // Comes last: requests need not wait for it. Instances that are kept may lack it, as an earlier deployment may have
+    // failed before it.
     await setRestartPolicy(parts, task.driver, instances, call);
     return {};
   },

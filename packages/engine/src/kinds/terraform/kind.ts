@@ -1,19 +1,8 @@
-import type { Kind, Refusal } from '../kind.ts';
+import type { Kind } from '../kind.ts';
+import type { Refusal } from '../traits.ts';
 import { keepRuns, keepTerraform } from './keep.ts';
-import { planTerraform, terraformSourceOf } from './plan.ts';
+import { planTerraform, terraformSourceOf, type TerraformStep } from './plan.ts';
 import { destroy, forget, migrate, obtain, settle, terraformApply, terraformPlan, unlock } from './steps.ts';
-
-const steps = {
-  obtain,
-  'terraform-plan': terraformPlan,
-  'terraform-apply': terraformApply,
-  settle,
-  destroy,
-  forget,
-  unlock,
-  migrate,
-};
-export type TerraformStep = keyof typeof steps;
 
 const nothingRuns: Refusal = {
   reason: 'is a Terraform configuration: it has no instances to stop or restart. Leave it out.',
@@ -25,7 +14,16 @@ export const terraformKind: Kind<TerraformStep> = {
   name: 'TERRAFORM',
   serviceTypes: ['TERRAFORM'],
   owns: (config) => config.job === undefined && terraformSourceOf(config) !== null,
-  steps,
+  steps: {
+    obtain,
+    'terraform-plan': terraformPlan,
+    'terraform-apply': terraformApply,
+    settle,
+    destroy,
+    forget,
+    unlock,
+    migrate,
+  },
   plan: planTerraform,
   refusals: { STOP: nothingRuns, RESTART: nothingRuns },
   keep: keepTerraform,

@@ -1,6 +1,15 @@
 import type { Action, ReleaseConfig, TerraformAction, TerraformReleaseSource } from '../../model.ts';
 import type { Steps, StepsInput } from '../../plan/plan.ts';
-import type { TerraformStep } from './kind.ts';
+
+export type TerraformStep =
+  | 'obtain'
+  | 'terraform-plan'
+  | 'terraform-apply'
+  | 'settle'
+  | 'destroy'
+  | 'forget'
+  | 'unlock'
+  | 'migrate';
 
 /** Returns the Terraform source of a release; null if the release is no Terraform configuration. */
 export function terraformSourceOf({ source }: Pick<ReleaseConfig, 'source'>): TerraformReleaseSource | null {

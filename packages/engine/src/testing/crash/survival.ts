@@ -23,6 +23,13 @@ const openRows = statement<{ id: string; status: string }>(
   `select id, status from deployment where status in ('QUEUED', 'RUNNING')`,
 );
 
+/** Steps that would be shown as running for ever. */
+const openSteps = statement<{ service_id: string; name: string }>(
+  'test_crash_open_steps',
+  `select service_id, name from deployment_step s join deployment d on d.id = s.deployment_id
+    where s.status = 'RUNNING' and d.status <> 'RUNNING'`,
+);
+
 /** A service shared by the cases of its kind, with its expected state. */
 interface Life {
   readonly id: string;
@@ -277,6 +284,7 @@ export class Survival {
     const strangers = this.#fixture.fake.instances.filter((instance) => !known.includes(instance.service));
     assert.deepEqual(strangers, []);
     assert.deepEqual(await this.#fixture.database.database.many(openRows), []);
+    assert.deepEqual(await this.#fixture.database.database.many(openSteps), []);
   }
 
   /** Ends the run of a job as soon as it has begun: prints one line and exits with success. */

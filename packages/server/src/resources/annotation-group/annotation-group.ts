@@ -4,7 +4,7 @@ import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
 import { refuseTakenName } from '../shared/naming.ts';
 import { Problems } from '../shared/problems.ts';
@@ -27,9 +27,7 @@ export async function listAnnotationGroups(
   caller: Caller,
   organizationId: string,
 ): Promise<AnnotationGroups> {
-  const rows = await deps.database.many(store.annotationGroupList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results: rows };
+  return { results: await recordsOf(deps, caller, organizationId, store.annotationGroupList) };
 }
 
 export async function createAnnotationGroup(

@@ -2,7 +2,7 @@ import type { operations, Response } from '@davit/contract';
 import type { ClusterState } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { lockOf } from './lock.ts';
 import { isLocal, openCluster, type ClusterIds } from './cluster-ids.ts';
 import * as store from './store.ts';
@@ -34,10 +34,8 @@ export async function readReadiness(deps: Needs<'database' | 'engine'>, caller: 
   return { is_ready: isUsable(await answerOf(deps, row)) };
 }
 
-export async function readClusters(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
-  const rows = await deps.database.many(store.clusterList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return rows;
+export function readClusters(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<store.ClusterRow[]> {
+  return recordsOf(deps, caller, organizationId, store.clusterList);
 }
 
 /**

@@ -3,7 +3,7 @@ import { containerRegistryKinds, type Body, type operations, type Response } fro
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedService, type ServiceUse } from '../service-use/index.ts';
 import { openedCredentials, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
 import { refuseTakenName } from '../shared/naming.ts';
@@ -36,9 +36,7 @@ export async function listContainerRegistries(
   caller: Caller,
   organizationId: string,
 ): Promise<{ results: ContainerRegistry[] }> {
-  const rows = await deps.database.many(store.containerRegistryList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results: rows };
+  return { results: await recordsOf(deps, caller, organizationId, store.containerRegistryList) };
 }
 
 /**

@@ -5,10 +5,10 @@ import { isUniqueViolation, type Queryable } from '@davit/db';
 import { canSee, type Caller } from '../../auth/caller.ts';
 import { clusterDomains } from '../../cluster-settings.ts';
 import type { Needs } from '../../deps.ts';
-import type { EndpointSettings } from '../service/index.ts';
 import { certificateStatus } from '../certificate/index.ts';
-import { hasPublicAddress, lockService, validationDomain, visibleFacts, type ServiceReference } from '../service/index.ts';
+import { hasPublicAddress, lockService, readVisibleFacts, validationDomain, type ServiceReference } from '../service/index.ts';
 import { invalid, notFound } from '../shared/problems.ts';
+import type { EndpointSettings } from '../shared/public-endpoint.ts';
 import { checkDomain, isRight, type DomainCheck } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
 import { toDomainName, type DomainName } from './name.ts';
@@ -36,7 +36,7 @@ export async function listDomains(
   caller: Caller,
   reference: ServiceReference,
 ): Promise<Domains> {
-  const facts = await visibleFacts(deps, caller, reference);
+  const facts = await readVisibleFacts(deps.database, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   return { results: rows.map((row) => toRecord(deps, facts, row)) };
 }
@@ -48,7 +48,7 @@ export async function readDomain(
   reference: ServiceReference,
   domainId: string,
 ): Promise<DomainStatus> {
-  const facts = await visibleFacts(deps, caller, reference);
+  const facts = await readVisibleFacts(deps.database, caller, reference);
   const row = await deps.database.maybe(store.readDomain, [domainId, reference.id]);
   if (row === undefined) throw notFound('custom domain');
   const claim = { ...row, organization_id: facts.organization_id, service_id: facts.id, type: facts.type, driver: facts.driver };
@@ -86,7 +86,7 @@ export async function checkDomains(
   caller: Caller,
   reference: ServiceReference,
 ): Promise<Checks> {
-  const facts = await visibleFacts(deps, caller, reference);
+  const facts = await readVisibleFacts(deps.database, caller, reference);
   const rows = await deps.database.many(store.listDomains, [reference.id]);
   const results = await Promise.all(
     rows.map(async (row) => {
@@ -228,7 +228,7 @@ function taken(domain: string, message: string): AppError {
   });
 }
 
-type Placed = Awaited<ReturnType<typeof visibleFacts>>;
+type Placed = Awaited<ReturnType<typeof readVisibleFacts>>;
 
 async function checked(
   { config }: Needs<never, keyof EndpointSettings | 'dnsServers'>,

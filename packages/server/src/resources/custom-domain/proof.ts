@@ -1,7 +1,7 @@
 import { messageOf } from '@davit/base';
 import { isUniqueViolation } from '@davit/db';
 import type { Needs } from '../../deps.ts';
-import type { EndpointSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../shared/public-endpoint.ts';
 import { createDns } from '../../dns/dns.ts';
 import { validationDomain } from '../service/index.ts';
 import * as store from './store.ts';

@@ -1,6 +1,6 @@
 import { backoffMilliseconds } from '@davit/base';
 import type { Needs } from '../../deps.ts';
-import type { EndpointSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../shared/public-endpoint.ts';
 import { ownershipOf } from './proof.ts';
 import { listUnproven } from './store.ts';
 

@@ -1,7 +1,8 @@
 import { pause } from '@davit/base';
 import type { Queryable } from '@davit/db';
 import type { Settings } from '../../configuration.ts';
-import { validationDomain, type EndpointSettings } from '../service/index.ts';
+import { validationDomain } from '../service/index.ts';
+import type { EndpointSettings } from '../shared/public-endpoint.ts';
 import { checkDomain } from '../../dns/check.ts';
 import { createDns } from '../../dns/dns.ts';
 import { proofRecord } from './proof.ts';

@@ -1,5 +1,5 @@
 import type { Needs } from '../../deps.ts';
-import type { EndpointSettings } from '../service/index.ts';
+import type { EndpointSettings } from '../shared/public-endpoint.ts';
 import type { AnyCall } from '../../http/call.ts';
 import type { Mounting } from '../../http/mount.ts';
 import { mountRole, type ServiceReference } from '../service/index.ts';

@@ -7,10 +7,11 @@ import { checkEnvironment } from '../../auth/custom-role.ts';
 import { compareVersions, seriesOf } from '../../catalogue/databases.ts';
 import type { Needs } from '../../deps.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { backupSubject, lockService, storageOf, type ServiceReference } from '../service/index.ts';
+import { lockService, type ServiceReference } from '../service/index.ts';
 import { invalidReference, notFound } from '../shared/problems.ts';
 import { toBackupRecord, toRestoreRecord, type BackupRecord, type RestoreRecord } from './record.ts';
 import * as store from './store.ts';
+import { backupSubject } from './subject.ts';
 
 type BackupPage = Response<(typeof operations)['listDatabaseBackup']>;
 type BackupRequest = Body<(typeof operations)['addBackupDatabase']>;
@@ -28,8 +29,9 @@ export async function listBackups(
   startId: string | undefined,
 ): Promise<BackupPage> {
   const { spec } = await visible(deps, caller, databaseId);
+  const storage = spec.storage[0]?.size ?? null;
   const views = await deps.engine.backups.list(deps.database, { serviceId: databaseId, before: startId, limit: pageSize });
-  return { page: 1, page_size: pageSize, results: views.map((view) => toBackupRecord(view, storageOf(spec))) };
+  return { page: 1, page_size: pageSize, results: views.map((view) => toBackupRecord(view, storage)) };
 }
 
 /** Returns the backups of all databases of an environment, also of deleted databases. Fails with NOT_FOUND. */

@@ -1,7 +1,7 @@
 import { nextRun } from '@davit/engine/port';
 import type { Needs } from '../../deps.ts';
-import { backupSubject } from '../service/index.ts';
 import * as store from './store.ts';
+import { backupSubject } from './subject.ts';
 
 /** A database whose backup could not be requested this time. */
 export interface BackupScheduleFailure {

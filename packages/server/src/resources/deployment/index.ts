@@ -1,5 +1,4 @@
 export { mountDeployment } from './routes.ts';
 export { deleteEnvironment, requestEnvironment } from './deployment.ts';
 export { environmentStatus, environmentWords, lastDeploymentState, wordsOf } from './status.ts';
-export { requestSelected } from './selection.ts';
 export { startStopped, stopRunning } from './turn.ts';

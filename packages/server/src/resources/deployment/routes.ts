@@ -62,7 +62,7 @@ function mountSelection(mounting: Mounting, deps: ServiceDeps): void {
       selection.restartSelected(deps, caller, params.environmentId, body),
     )
     .on(operations.deleteSelectedServices, ({ caller, params, body }) =>
-      selection.deleteSelectedServices(deps, caller, params.environmentId, body),
+      selection.deleteSelected(deps, caller, params.environmentId, body),
     )
     .on(operations.uninstallSelectedServices, ({ caller, params, body }) =>
       selection.uninstallSelected(deps, caller, params.environmentId, body),

@@ -1,23 +1,8 @@
 import { AppError } from '@davit/base';
 import { kinds, type Body, type operations, type Response, type ServiceType } from '@davit/contract';
-import type { Queryable } from '@davit/db';
-import type { Action, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../auth/caller.ts';
-import type { Needs } from '../../deps.ts';
-import type { ReleaseSettings, ServiceDeps } from '../service/index.ts';
-import { openEnvironment } from '../environment/index.ts';
-import {
-  withMergeKey,
-  composeSelected,
-  deleteSelected,
-  deploySource,
-  selectInstalled,
-  selectRunning,
-  type DeploySource,
-  type Selected,
-} from '../service/index.ts';
+import { deploySource, requestSelected, type Selected, type Selection, type ServiceDeps } from '../service/index.ts';
 import { invalid, Problems } from '../shared/problems.ts';
-import { triggerOf } from '../shared/trigger.ts';
 import { withServiceFields } from './deployment.ts';
 import { environmentStatus, type EnvironmentStatus } from './status.ts';
 
@@ -26,112 +11,56 @@ type IdsRequest = Body<(typeof operations)['stopSelectedServices']>;
 type RestartRequest = Body<(typeof operations)['rebootServices']>;
 type RestartAnswer = Response<(typeof operations)['rebootServices']>;
 
-/** Deploys the named services in one deployment. The request is refused as a whole, see `Selected`. */
+/** Deploys the named services in one deployment. The request is refused as a whole; see `requestSelected`. */
 export async function deploySelected(
   deps: ServiceDeps,
   caller: Caller,
   environmentId: string,
   request: DeployRequest,
 ): Promise<EnvironmentStatus> {
-  const selected = selectedVersions(request);
-  const id = await act(deps, caller, { environmentId, action: 'DEPLOY' }, (tx) =>
-    composeSelected(deps, tx, caller, { environmentId, selected }),
-  );
+  const id = await act(deps, caller, { environmentId, action: 'DEPLOY', selected: selectedVersions(request) });
   return { ...(await environmentStatus(deps, deps.database, environmentId)), deployment_request_id: id };
 }
 
 /**
  * Stops the named services. Fails with NEVER_DEPLOYED if one of them has nothing to stop, and otherwise like a restart.
  */
-export async function stopSelected(
-  deps: Needs<'database' | 'engine'>,
-  caller: Caller,
-  environmentId: string,
-  request: IdsRequest,
-): Promise<void> {
-  const selected = selectedIds(request);
-  await act(deps, caller, { environmentId, action: 'STOP' }, (tx) => selectRunning(deps, tx, environmentId, selected));
+export async function stopSelected(deps: ServiceDeps, caller: Caller, environmentId: string, request: IdsRequest): Promise<void> {
+  await act(deps, caller, { environmentId, action: 'STOP', selected: selectedIds(request) });
 }
 
 export async function restartSelected(
-  deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
+  deps: ServiceDeps,
   caller: Caller,
   environmentId: string,
   request: RestartRequest,
 ): Promise<RestartAnswer> {
-  const selected = selectedIds(request);
-  const id = await act(deps, caller, { environmentId, action: 'RESTART' }, (tx) =>
-    selectRunning(deps, tx, environmentId, selected),
-  );
+  const id = await act(deps, caller, { environmentId, action: 'RESTART', selected: selectedIds(request) });
   const status = await environmentStatus(deps, deps.database, environmentId);
   return withServiceFields({ ...status, deployment_request_id: id }, 'RESTART', false);
 }
 
-export async function deleteSelectedServices(
-  deps: Needs<'database' | 'engine'>,
+export async function deleteSelected(
+  deps: ServiceDeps,
   caller: Caller,
   environmentId: string,
   request: IdsRequest,
 ): Promise<void> {
-  const selected = selectedIds(request);
-  await act(deps, caller, { environmentId, action: 'DELETE' }, (tx) => deleteSelected(deps, tx, environmentId, selected));
+  await act(deps, caller, { environmentId, action: 'DELETE', selected: selectedIds(request) });
 }
 
 export async function uninstallSelected(
-  deps: Needs<'database' | 'engine'>,
+  deps: ServiceDeps,
   caller: Caller,
   environmentId: string,
   request: IdsRequest,
 ): Promise<void> {
-  const selected = selectedIds(request);
-  await act(deps, caller, { environmentId, action: 'UNINSTALL' }, (tx) => selectInstalled(deps, tx, environmentId, selected));
+  await act(deps, caller, { environmentId, action: 'UNINSTALL', selected: selectedIds(request) });
 }
 
-/**
- * Requests one deployment of the services that `select` returns, in one transaction. Requests nothing if there are
- * none. Returns the id of the request: the status of the environment names the first waiting one, which may be another.
- */
-async function act(
-  deps: Needs<'database' | 'engine'>,
-  caller: Caller,
-  { environmentId, action }: { readonly environmentId: string; readonly action: Action },
-  select: (tx: Queryable) => Promise<RequestedService[]>,
-): Promise<string | null> {
-  return deps.database.transaction((tx) => actIn(deps, tx, caller, { environmentId, action, select }));
-}
-
-/** Does what `act` does, in a transaction of the caller. Returns the id of the request. */
-async function actIn(
-  deps: Needs<'engine'>,
-  tx: Queryable,
-  caller: Caller,
-  { environmentId, action, select }: Acting,
-): Promise<string | null> {
-  const environment = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
-  const services = await select(tx);
-  if (services.length === 0) return null;
-  const request = { environment, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
-  return (await deps.engine.request(tx, withMergeKey(request))).deploymentId;
-}
-
-interface Acting {
-  readonly environmentId: string;
-  readonly action: Action;
-  readonly select: (tx: Queryable) => Promise<RequestedService[]>;
-}
-
-/**
- * Requests one deployment of services at the wanted versions, in a transaction of the caller. Returns the id of the
- * request.
- */
-export function requestSelected(
-  deps: ServiceDeps,
-  tx: Queryable,
-  caller: Caller,
-  { environmentId, selected }: { readonly environmentId: string; readonly selected: readonly Selected[] },
-): Promise<string | null> {
-  const select = (within: Queryable) => composeSelected(deps, within, caller, { environmentId, selected });
-  return actIn(deps, tx, caller, { environmentId, action: 'DEPLOY', select });
+/** Requests the action in a transaction of its own. Returns the id of the request; see `requestSelected`. */
+function act(deps: ServiceDeps, caller: Caller, selection: Selection): Promise<string | null> {
+  return deps.database.transaction((tx) => requestSelected(deps, tx, caller, selection));
 }
 
 /** Returns the services of all lists, each service once. A repeated id has no effect. */
@@ -192,7 +121,7 @@ function selectedVersions(request: DeployRequest): Selected[] {
  * Applies the rules of the request that deploys a single service of this type. Returns undefined for a type that is not
  * served, because its ids name nothing.
  */
-function choiceOf(type: ServiceType, request: object, report: (path: string, message: string) => void): DeploySource | undefined {
+function choiceOf(type: ServiceType, request: object, report: (path: string, message: string) => void): Selected['choice'] {
   try {
     return type in kinds ? deploySource(type, request) : undefined;
   } catch (error) {

@@ -7,7 +7,8 @@ import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
 import { registryUses, type RegistryIds } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { currentServices, deploymentStatus, MarkedMemory, serviceStatuses } from '../service/index.ts';
+import { currentServices, deploymentStatus, serviceStatuses, type CurrentServices } from '../service/index.ts';
+import { MarkedMemory } from '../shared/marked-memory.ts';
 import * as store from './store.ts';
 
 export type EnvironmentStatus = Response<(typeof operations)['getEnvironmentStatus']>;
@@ -29,6 +30,8 @@ export async function readStatuses(
   environmentId: string,
 ): Promise<Statuses> {
   await openEnvironment(deps.database, caller, environmentId, 'read');
+  // Read first, as in `environmentStatus`.
+  const view = await deps.engine.environment(deps.database, environmentId);
   const statuses = await serviceStatuses(deps, deps.database, environmentId);
   const ofType = (wanted: string): ServiceStatus[] => statuses.filter(({ type }) => type === wanted).map(({ status }) => status);
   const words = wordsOf(
@@ -39,7 +42,7 @@ export async function readStatuses(
     })),
   );
   return {
-    environment: toStatus(environmentId, await deps.engine.environment(deps.database, environmentId), words),
+    environment: toStatus(environmentId, view, words),
     applications: ofType('APPLICATION'),
     containers: ofType('CONTAINER'),
     jobs: ofType('JOB'),
@@ -85,8 +88,12 @@ export async function environmentStatus(
   db: Queryable,
   environmentId: string,
 ): Promise<EnvironmentStatus> {
-  const view = await deps.engine.environment(db, environmentId);
-  return toStatus(environmentId, view, await environmentWordsOf(deps, db, environmentId));
+  // The deployment is read before the states of services: a status that shows its end shows theirs, too.
+  const [view, current] = await Promise.all([
+    deps.engine.environment(db, environmentId),
+    currentServices(deps, db, environmentId),
+  ]);
+  return toStatus(environmentId, view, await environmentWordsOf(deps, db, environmentId, current));
 }
 
 /** The part of an environment's status that depends on its services. `state` is null without services. */
@@ -104,11 +111,11 @@ async function environmentWordsOf(
   deps: Needs<'engine', keyof ReleaseSettings>,
   db: Queryable,
   environmentId: string,
+  { mark, services }: CurrentServices,
 ): Promise<Words> {
   const memory = memories.get(deps.config) ?? new MarkedMemory(mostEnvironments, () => 0);
   memories.set(deps.config, memory);
   const before = await deps.engine.stateMark(db, environmentId);
-  const { mark, services } = await currentServices(deps, db, environmentId);
   const known = memory.get(environmentId, `${before} ${mark}`);
   if (known !== undefined) return known;
   const views = await deps.engine.serviceStates(

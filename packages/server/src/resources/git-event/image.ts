@@ -5,10 +5,9 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { GitEventDeps } from './deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
-import { requestSelected } from '../deployment/index.ts';
 import { refuseClone } from '../environment/index.ts';
 import { readOrganization } from '../organization/index.ts';
-import { deploySource, readServiceStatus } from '../service/index.ts';
+import { deploySource, readServiceStatus, requestSelected } from '../service/index.ts';
 import { deployPreview } from './preview.ts';
 import * as previews from './preview-store.ts';
 import { whyNotNow } from './push.ts';
@@ -100,7 +99,7 @@ async function deployGroup(
 ): Promise<void> {
   const environmentId = services[0]?.environment_id ?? '';
   const selected = services.map(({ id, type }) => ({ id, type, path: 'tag', choice: deploySource(type, { image_tag: tag }) }));
-  await requestSelected(deps, tx, caller, { environmentId, selected });
+  await requestSelected(deps, tx, caller, { environmentId, action: 'DEPLOY', selected });
 }
 
 interface PreviewGroup {

@@ -3,8 +3,7 @@ import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { ServiceView } from '@davit/engine/port';
 import type { Needs } from '../../deps.ts';
 import type { GitEventDeps } from './deps.ts';
-import { requestSelected } from '../deployment/index.ts';
-import { deploySource, type Selected } from '../service/index.ts';
+import { deploySource, requestSelected, type Selected } from '../service/index.ts';
 import { gitCaller } from './caller.ts';
 import { RepositoryLook } from './changes.ts';
 import type { PushEvent } from './event.ts';
@@ -132,7 +131,7 @@ async function deployTogether(deps: GitEventDeps, tx: Queryable, push: Push, ser
   if (environmentId === undefined) return;
   const selected = chosen.map((service) => selectedAt(service, event.after));
   const caller = gitCaller(push.organization_id, event.author);
-  const requestId = await requestSelected(deps, tx, caller, { environmentId, selected });
+  const requestId = await requestSelected(deps, tx, caller, { environmentId, action: 'DEPLOY', selected });
   await tx.run(store.settleVerdict, [push.id, ids(chosen), requestId]);
 }
 

@@ -3,7 +3,7 @@ import { helmRepositoryKinds, type Body, type operations, type Response } from '
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedService } from '../service-use/index.ts';
 import { openedCredentials, refuseKeptSecrets, requiredConfig, storedCredentials, toCredentials } from '../shared/credentials.ts';
 import { refuseTakenName } from '../shared/naming.ts';
@@ -33,9 +33,7 @@ export async function listHelmRepositories(
   caller: Caller,
   organizationId: string,
 ): Promise<{ results: HelmRepository[] }> {
-  const rows = await deps.database.many(store.helmRepositoryList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results: rows };
+  return { results: await recordsOf(deps, caller, organizationId, store.helmRepositoryList) };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ReleaseConfig, ServedRoute, ServiceView } from '@davit/engine/port
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { certificateStatuses, type CertificateWord } from '../custom-domain/index.ts';
-import { visibleFacts, type ServiceReference } from '../service/index.ts';
+import { readVisibleFacts, type ServiceReference } from '../service/index.ts';
 import { derivedId } from '../shared/derived-id.ts';
 import { notFound } from '../shared/problems.ts';
 
@@ -22,7 +22,7 @@ export async function readIngressStatus(
 ): Promise<Ingress> {
   const type = ingressTypes.find((one) => one === reference.type.toUpperCase());
   if (type === undefined) throw notFound('service');
-  const { id, driver } = await visibleFacts(deps, caller, { id: reference.id, type });
+  const { id, driver } = await readVisibleFacts(deps.database, caller, { id: reference.id, type });
   const { database, engine } = deps;
   const config = await engine.deployedConfig(database, id);
   const [view] = await engine.services(database, [id]);

@@ -4,7 +4,7 @@ import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { readUses, refuseUsed, toAssociatedItem } from '../service-use/index.ts';
 import { inUse, refuseTakenName } from '../shared/naming.ts';
 import { Problems } from '../shared/problems.ts';
@@ -23,9 +23,7 @@ export interface LabelGroupIds {
 }
 
 export async function listLabelGroups(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<LabelGroups> {
-  const rows = await deps.database.many(store.labelGroupList, [organizationId, caller.organizationId]);
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results: rows };
+  return { results: await recordsOf(deps, caller, organizationId, store.labelGroupList) };
 }
 
 export async function createLabelGroup(

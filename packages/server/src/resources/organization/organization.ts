@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import { isForeignKeyViolation, type Queryable } from '@davit/db';
+import { isForeignKeyViolation, type Queryable, type Statement } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
@@ -65,6 +65,21 @@ export async function readOrganization(deps: Needs<'database'>, caller: Caller, 
   const row = await deps.database.maybe(store.organizationRead, [id, caller.organizationId]);
   if (row === undefined) throw notFound('organization');
   return toOrganization(row);
+}
+
+/**
+ * Returns the records of an organization that a statement lists. Its parameters are the organization and that of the
+ * caller. Fails with NOT_FOUND if the caller may not see the organization, which an empty list alone does not show.
+ */
+export async function recordsOf<Row>(
+  deps: Needs<'database'>,
+  caller: Caller,
+  organizationId: string,
+  list: Statement<Row>,
+): Promise<Row[]> {
+  const rows = await deps.database.many(list, [organizationId, caller.organizationId]);
+  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  return rows;
 }
 
 export async function editOrganization(

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import type { ReleaseSettings } from '../service/index.ts';
 import { environmentStatus } from '../deployment/index.ts';
-import { readOrganization } from '../organization/index.ts';
+import { readOrganization, recordsOf } from '../organization/index.ts';
 import { readProject } from '../project/index.ts';
 import { typeWord } from '../shared/engine-views.ts';
 import * as store from './store.ts';
@@ -21,9 +21,7 @@ export async function listAllEnvironments(
   caller: Caller,
   organizationId: string,
 ): Promise<AllEnvironments> {
-  const rows = await deps.database.many(store.environmentsOfOrganization, [organizationId, caller.organizationId]);
-  // An empty list does not show whether the organization exists. The same holds for the functions below.
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
+  const rows = await recordsOf(deps, caller, organizationId, store.environmentsOfOrganization);
   return {
     results: rows.map(({ organization_id, project_id, ...row }) => ({
       ...row,
@@ -45,6 +43,7 @@ export async function listAllServices(
 ): Promise<AllServices> {
   const only = [query.project_id ?? null, query.environment_id ?? null, query.cluster_id ?? null];
   const rows = await deps.database.many(store.servicesOfOrganization, [organizationId, caller.organizationId, ...only]);
+  // An empty list does not show whether the organization exists.
   if (rows.length === 0) await readOrganization(deps, caller, organizationId);
   return {
     results: rows.map(({ type, is_cron, ...row }) => ({
@@ -56,9 +55,7 @@ export async function listAllServices(
 }
 
 export async function countByProject(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<ProjectCounts> {
-  const results = await deps.database.many(store.projectCounts, [organizationId, caller.organizationId]);
-  if (results.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results };
+  return { results: await recordsOf(deps, caller, organizationId, store.projectCounts) };
 }
 
 export async function countByEnvironment(deps: Needs<'database'>, caller: Caller, projectId: string): Promise<EnvironmentCounts> {

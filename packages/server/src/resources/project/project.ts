@@ -4,7 +4,7 @@ import { isForeignKeyViolation } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { readOrganization, recordsOf } from '../organization/index.ts';
 import { inUse, nameTaken, refuseTakenName } from '../shared/naming.ts';
 import * as store from './store.ts';
 
@@ -14,10 +14,7 @@ type CreateRequest = Body<(typeof operations)['createProject']>;
 type EditRequest = Body<(typeof operations)['editProject']>;
 
 export async function listProjects(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Projects> {
-  const rows = await deps.database.many(store.projectList, [organizationId, caller.organizationId]);
-  // Distinguishes an empty list from a missing organization.
-  if (rows.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results: rows.map(toProject) };
+  return { results: (await recordsOf(deps, caller, organizationId, store.projectList)).map(toProject) };
 }
 
 export async function createProject(

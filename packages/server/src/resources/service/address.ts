@@ -65,17 +65,3 @@ export function internalHosts(service: { readonly serviceName: string }, stable:
   const isLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && name !== 'localhost' && /[a-z]/.test(name);
   return isLabel && name !== stable ? [stable, name] : [stable];
 }
-
-/** Returns `http://host:4480/path`. The scheme's default port is left out. */
-export function httpUrl(host: string, port: number, path: string): string {
-  return `http://${hostAndPort(host, port)}${path === '/' ? '' : path}`;
-}
-
-/** Returns `https://host:port/path`. The scheme's default port is left out. */
-export function httpsUrl(host: string, port: number, path: string): string {
-  return `https://${port === 443 ? host : `${host}:${port}`}${path === '/' ? '' : path}`;
-}
-
-export function hostAndPort(host: string, port: number): string {
-  return port === 80 ? host : `${host}:${port}`;
-}

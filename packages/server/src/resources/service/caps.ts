@@ -1,6 +1,6 @@
 import type { EnginePort } from '@davit/engine/port';
 import { describeCluster } from '../cluster/index.ts';
-import type { Caps } from './kinds/spec.ts';
+import type { Caps } from './spec.ts';
 
 interface Known {
   caps: Caps | null;

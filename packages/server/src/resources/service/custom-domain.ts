@@ -1,25 +1,10 @@
 import type { ReleaseConfig } from '@davit/engine/port';
-import type { Caller } from '../../auth/caller.ts';
-import type { Needs } from '../../deps.ts';
-import { notFound } from '../shared/problems.ts';
+import { endpointOf, type EndpointSettings } from '../shared/public-endpoint.ts';
 import { shortId } from './address.ts';
-import { endpointOf, type EndpointSettings } from './public-endpoint.ts';
 import { kindOf } from './kinds/index.ts';
 import type { ServiceReference } from './lock.ts';
 import type { ServiceFacts } from './rows.ts';
 import { isPublicRouted, type PortSpec } from './shapes/ports.ts';
-import { readFacts } from './store.ts';
-
-/** Returns a service that the caller may see. Fails with NOT_FOUND. */
-export async function visibleFacts(
-  deps: Needs<'database'>,
-  caller: Caller,
-  { id, type }: ServiceReference,
-): Promise<ServiceFacts> {
-  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
-  return facts;
-}
 
 /**
  * Returns the target for the CNAME record of a custom domain. The name is below the domain of the gateway, or of the

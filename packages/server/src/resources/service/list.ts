@@ -5,7 +5,7 @@ import { capsOf } from './caps.ts';
 import { readGroups } from './groups.ts';
 import { kindOf } from './kinds/index.ts';
 import type { RecordSettings } from './kinds/kind.ts';
-import { readVisibleEnvironment } from './environment.ts';
+import { readVisibleEnvironment } from './visible.ts';
 import type { ServiceRecord } from './shapes/request.ts';
 import { readServices } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { ServiceSpec } from './kinds/spec.ts';
+import type { ServiceSpec } from './spec.ts';
 
 /** Ids of the organization's records that a spec references, whatever its kind. */
 export interface References {

@@ -11,7 +11,7 @@ import {
 } from '../variable/index.ts';
 import { internalHosts, publicHost, shortId } from './address.ts';
 import { customHosts } from './custom-domain.ts';
-import { endpointOf, hostAt } from './public-endpoint.ts';
+import { endpointOf, hostAt } from '../shared/public-endpoint.ts';
 import { isLocalDriver } from '../../local-driver.ts';
 import type { ServiceFacts } from './rows.ts';
 import { noGroups, type Groups } from './groups.ts';

@@ -1,7 +1,7 @@
 import type { ContainerRegistryKind, EnvironmentMode } from '@davit/contract';
 import type { ReleaseCommit } from '@davit/engine/port';
 import type { DatabaseFacts } from '../variable/index.ts';
-import type { ServiceSpec } from './kinds/spec.ts';
+import type { ServiceSpec } from './spec.ts';
 
 /** A container registry, as shown by the services that use it. */
 export interface RegistryDetails {

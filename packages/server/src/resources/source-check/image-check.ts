@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
 import { imagePlatforms } from '../container-registry/index.ts';
 import { openEnvironment } from '../environment/index.ts';
-import { checkImage } from '../service/index.ts';
+import { checkImage } from '../shared/image-name.ts';
 import { Problems } from '../shared/problems.ts';
 import { notUsable } from './source-check.ts';
 

@@ -5,7 +5,7 @@ import type { Queryable } from '@davit/db';
 import { notFound } from '../../auth/authorize.ts';
 import type { Caller } from '../../auth/caller.ts';
 import type { Needs } from '../../deps.ts';
-import { readOrganization } from '../organization/index.ts';
+import { recordsOf } from '../organization/index.ts';
 import { invalid } from '../shared/problems.ts';
 import * as store from './store.ts';
 import { targetProblem } from './target.ts';
@@ -30,10 +30,7 @@ interface Spoken {
 const keptDays = 30;
 
 export async function listWebhooks(deps: Needs<'database'>, caller: Caller, organizationId: string): Promise<Webhooks> {
-  const results = await deps.database.many(store.webhookList, [organizationId, caller.organizationId]);
-  // Distinguishes an empty list from a missing organization.
-  if (results.length === 0) await readOrganization(deps, caller, organizationId);
-  return { results };
+  return { results: await recordsOf(deps, caller, organizationId, store.webhookList) };
 }
 
 /**

@@ -4,7 +4,7 @@ import { parseDatabaseCatalogue } from '../../../catalogue/databases.ts';
 import { Problems } from '../../shared/problems.ts';
 import type { CreateRequest, EditRequest, PortRequest } from '../shapes/request.ts';
 import { editedApplication, newApplication, toApplicationRecord, type ApplicationSpec } from './application.ts';
-import type { SpecRules } from './spec.ts';
+import type { SpecRules } from '../spec.ts';
 
 const databases = parseDatabaseCatalogue(await readFile(new URL('../../../../data/databases.json', import.meta.url), 'utf8'), '');
 const caps = { cpuMillicores: 2000, memoryMiB: 4096 };

@@ -9,8 +9,9 @@ import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/gi
 import { toGitRecord } from '../shapes/git-record.ts';
 import type { ApplicationRecord, CreateRequest, DeployRequest, EditRequest } from '../shapes/request.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 /**
  * The settings of an application that users can change, in the contract's terms and with defaults applied. Stored in
@@ -116,12 +117,7 @@ export function checkBuild(
 export function toApplicationRecord(row: ServiceRow<ApplicationSpec>, caps: Caps | null, groups?: Groups): ApplicationRecord {
   const { spec } = row;
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.APPLICATION.type,
+    ...recordHead(row, kinds.APPLICATION.type),
     build_mode: spec.build_mode,
     dockerfile_path: spec.dockerfile_path,
     docker_target_build_stage: spec.docker_target_build_stage,

@@ -1,14 +1,16 @@
 import { kinds, type Body, type operations } from '@davit/contract';
 import { wholeImageName } from '../../container-registry/index.ts';
-import { invalid, type Problems } from '../../shared/problems.ts';
+import { checkImage, tagFault } from '../../shared/image-name.ts';
+import { invalid } from '../../shared/problems.ts';
 import type { Groups } from '../groups.ts';
 import type { RegistryDetails, ServiceRow } from '../rows.ts';
 import { commandLine } from '../../shared/command-line.ts';
 import { toAutoscalingRecord } from '../shapes/autoscaling.ts';
 import type { ServiceRecord } from '../shapes/request.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createContainer']>;
 type EditRequest = Body<(typeof operations)['editContainer']>;
@@ -54,7 +56,8 @@ export const container = defineKind({
     if (tag !== null && releaseId !== null) {
       throw invalid('release_id', 'cannot be sent together with image_tag: a release has its image; send one of them');
     }
-    if (tag !== null && !tagForm.test(tag)) throw invalid('image_tag', tagRule);
+    const fault = tag === null ? null : tagFault(tag);
+    if (fault !== null) throw invalid('image_tag', fault);
     return { releaseId, commitId: null, ...(tag !== null && { edit: { tag } }) };
   },
 });
@@ -80,23 +83,6 @@ function editedContainer(request: EditRequest, former: ContainerSpec, rules: Spe
   return spec;
 }
 
-// The grammars of the OCI Distribution Specification 1.1.
-const nameForm = /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$/;
-const tagForm = /^(\w[\w.-]{0,127}|sha256:[0-9a-f]{64})$/;
-const tagRule = 'must be a tag, as in 1.2 or latest (letters, digits, . _ -), or a digest: sha256: and 64 digits';
-
-export function checkImage({ image_name, tag }: Pick<ContainerSpec, 'image_name' | 'tag'>, problems: Problems): void {
-  if (!nameForm.test(image_name)) {
-    problems.add(
-      'image_name',
-      'must be the name of an image without registry and tag, as in team/web: small letters, digits, . _ - /',
-    );
-  }
-  if (!tagForm.test(tag)) {
-    problems.add('tag', tagRule);
-  }
-}
-
 /** See `wholeImageName`. */
 export function imageReference(registry: RegistryDetails | null, name: string): string {
   if (registry === null) throw new Error('a service of an image has no registry');
@@ -107,12 +93,7 @@ function toContainerRecord(row: ServiceRow<ContainerSpec>, caps: Caps | null, gr
   const { spec, registry } = row;
   if (registry === null) throw new Error(`container ${row.id} has no registry`);
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.CONTAINER.type,
+    ...recordHead(row, kinds.CONTAINER.type),
     image_name: spec.image_name,
     tag: spec.tag,
     registry_id: spec.registry_id,

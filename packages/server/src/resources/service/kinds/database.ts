@@ -8,8 +8,9 @@ import type { PortSpec } from '../shapes/ports.ts';
 import type { ProbeSpec } from '../shapes/probe.ts';
 import { isLocalDriver } from '../../../local-driver.ts';
 import { defineKind, type OwnProcess, type RecordSettings, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, mergedProcess, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createDatabase']>;
 type EditRequest = Body<(typeof operations)['editDatabase']>;
@@ -215,13 +216,8 @@ function toDatabaseRecord(
 ): DatabaseRecord {
   const { spec } = row;
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
+    ...recordHead(row, kinds.DATABASE.type),
     description: spec.description,
-    service_type: kinds.DATABASE.type,
     icon_uri: spec.icon_uri,
     type: spec.type,
     version: spec.version,

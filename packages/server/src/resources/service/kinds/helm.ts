@@ -9,8 +9,9 @@ import { toGitRecord } from '../shapes/git-record.ts';
 import { toHelmPorts, type HelmPortSpec } from '../shapes/helm-ports.ts';
 import { toHelmValues, type HelmValuesSpec } from '../shapes/helm-values.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, ServiceSpec, SpecRules } from './spec.ts';
+import type { Caps, ServiceSpec, SpecRules } from '../spec.ts';
 import { noProcess, type ProcessParts } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createHelm']>;
 type EditRequest = Body<(typeof operations)['editHelm']>;
@@ -258,12 +259,7 @@ export function toChart(
 function toHelmRecord(row: ServiceRow<HelmSpec>, _caps: Caps | null): HelmRecord {
   const { spec, chart: named } = row;
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.HELM.type,
+    ...recordHead(row, kinds.HELM.type),
     description: spec.description,
     icon_uri: spec.icon_uri,
     timeout_sec: spec.timeout_sec,

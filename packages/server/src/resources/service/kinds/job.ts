@@ -1,5 +1,6 @@
 import { jobEvents, kinds, type Body, type JobEvent, type operations, type Response } from '@davit/contract';
 import { cronFault, isTimeZone, type JobCommand, type JobRelease, type ReleaseConfig } from '@davit/engine/port';
+import { checkImage } from '../../shared/image-name.ts';
 import { invalid, type Problems } from '../../shared/problems.ts';
 import { toCommit } from '../../shared/history-details.ts';
 import type { Groups } from '../groups.ts';
@@ -8,10 +9,11 @@ import { parseCommand } from '../shapes/command.ts';
 import { plainPath, toGitRepository, type GitRepositorySpec } from '../shapes/git.ts';
 import { toGitRecord } from '../shapes/git-record.ts';
 import { checkBuild } from './application.ts';
-import { checkImage, imageReference } from './container.ts';
+import { imageReference } from './container.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { Caps, SpecRules } from './spec.ts';
+import type { Caps, SpecRules } from '../spec.ts';
 import { blankProcess, maximumGpu, mergedProcess, processRecord, type ProcessSpec } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createJob']>;
 type EditRequest = Body<(typeof operations)['editJob']>;
@@ -325,12 +327,7 @@ function toJobRecord(row: ServiceRow<JobSpec>, caps: Caps | null, groups?: Group
   const { spec } = row;
   const process = processRecord(spec, groups);
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.JOB.type,
+    ...recordHead(row, kinds.JOB.type),
     job_type: jobType(spec),
     description: process.description,
     icon_uri: process.icon_uri,

@@ -7,7 +7,7 @@ import { toHealthchecks, type HealthchecksSpec } from '../shapes/probe.ts';
 import type { ApplicationRecord, ProcessRequest } from '../shapes/request.ts';
 import { toStorage, type StorageSpec } from '../shapes/storage.ts';
 import type { Problems } from '../../shared/problems.ts';
-import type { ServiceSpec, SpecRules } from './spec.ts';
+import type { ServiceSpec, SpecRules } from '../spec.ts';
 
 /** The settings of a service that runs as processes, whatever the source of its image, with defaults applied. */
 export interface ProcessSpec extends ServiceSpec {

@@ -14,8 +14,9 @@ import {
 } from '../shapes/terraform.ts';
 import { toTerraformVariables, toVariablesRecord, type TerraformVariablesSpec } from '../shapes/terraform-variables.ts';
 import { defineKind, type SourceRow } from './kind.ts';
-import type { ServiceSpec, SpecRules } from './spec.ts';
+import type { ServiceSpec, SpecRules } from '../spec.ts';
 import { maximumGpu, noProcess } from './process.ts';
+import { recordHead } from './record-head.ts';
 
 type CreateRequest = Body<(typeof operations)['createTerraform']>;
 type EditRequest = Body<(typeof operations)['editTerraform']>;
@@ -161,12 +162,7 @@ function checkResources({ job_resources: { cpu_milli, ram_mib, gpu } }: Terrafor
 function toTerraformRecord(row: ServiceRow<TerraformSpec>): TerraformRecord {
   const { spec } = row;
   return {
-    id: row.id,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    environment: { id: row.environment_id },
-    name: row.name,
-    service_type: kinds.TERRAFORM.type,
+    ...recordHead(row, kinds.TERRAFORM.type),
     description: spec.description,
     icon_uri: spec.icon_uri,
     timeout_sec: spec.timeout_sec,

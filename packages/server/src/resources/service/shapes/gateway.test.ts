@@ -39,6 +39,7 @@ const settings: GatewaySettings = {
   threads: 1,
   user: null,
   handoverKey: 'k'.repeat(48),
+  handshakeSeconds: 30,
   hasLua: true,
 };
 

@@ -1,7 +1,6 @@
 import { hasControlCharacter } from '@davit/base';
 import type { Body, operations } from '@davit/contract';
 import { leavesRoot, type Problems } from '../../shared/problems.ts';
-import type { SpecRules } from '../kinds/spec.ts';
 import { toGitRepository, type GitRepositorySpec } from './git.ts';
 import { refuseDuplicates } from './identity.ts';
 
@@ -22,10 +21,16 @@ export interface HelmValuesSpec {
   } | null;
 }
 
+/** The facts that values are checked against. */
+interface ValueRules {
+  readonly problems: Problems;
+  readonly allowLocalRepositories: boolean;
+}
+
 const lists = ['set', 'set_string', 'set_json'] as const;
 
 /** Returns the values after a request. An omitted list stays; null empties it. */
-export function toHelmValues(request: ValuesRequest, former: HelmValuesSpec, rules: SpecRules): HelmValuesSpec {
+export function toHelmValues(request: ValuesRequest, former: HelmValuesSpec, rules: ValueRules): HelmValuesSpec {
   const [set, setString, setJson] = lists.map((name) => (request[name] === undefined ? former[name] : (request[name] ?? [])));
   const values = {
     set: set ?? [],
@@ -55,7 +60,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function toFile(request: FileRequest, former: HelmValuesSpec, rules: SpecRules): HelmValuesSpec['file'] {
+function toFile(request: FileRequest, former: HelmValuesSpec, rules: ValueRules): HelmValuesSpec['file'] {
   const { problems } = rules;
   const at = 'values_override.file';
   const { raw, git } = request;

@@ -1,7 +1,6 @@
 import { hasControlCharacter } from '@davit/base';
 import type { Body, operations, Response } from '@davit/contract';
-import { leavesRoot } from '../../shared/problems.ts';
-import type { SpecRules } from '../kinds/spec.ts';
+import { leavesRoot, type Problems } from '../../shared/problems.ts';
 import { refuseDuplicates } from './identity.ts';
 
 type Request = NonNullable<Body<(typeof operations)['createTerraform']>['terraform_variables_source']>;
@@ -19,10 +18,20 @@ export interface TerraformVariablesSpec {
   readonly tf_vars: readonly TerraformVariableSpec[];
 }
 
+interface VariableRules {
+  readonly problems: Problems;
+  /** Stores a text encrypted together with the service, and returns the id by which a variable references it. */
+  readonly newSecret: (text: string) => string;
+}
+
 const at = 'terraform_variables_source';
 
 /** Returns the variables of a request. An omitted list stays. A secret without a value keeps its former value. */
-export function toTerraformVariables(request: Request, former: TerraformVariablesSpec, rules: SpecRules): TerraformVariablesSpec {
+export function toTerraformVariables(
+  request: Request,
+  former: TerraformVariablesSpec,
+  rules: VariableRules,
+): TerraformVariablesSpec {
   const { problems } = rules;
   const paths = request.tf_var_file_paths === undefined ? former.tf_var_file_paths : (request.tf_var_file_paths ?? []);
   paths.forEach((path, index) => {

@@ -16,7 +16,8 @@ import { assertStays, isBeingDeleted, lockService, type ServiceReference } from 
 import type { ComposedRelease } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService, withEdit } from '../../service.ts';
-import { domainOfAnother, findEnvironmentOfService, lockFacts, readFacts, readRelease, setDeleting } from '../../store.ts';
+import { domainOfAnother, findEnvironmentOfService, lockFacts, readRelease, setDeleting } from '../../store.ts';
+import { readVisibleFacts } from '../../visible.ts';
 import { toServiceStatus, type ServiceStatusRecord } from '../status/record.ts';
 import { statusOf } from '../status/status.ts';
 import { forEvent, toRequest } from './request.ts';
@@ -178,11 +179,10 @@ async function act(deps: ServiceDeps, caller: Caller, reference: ServiceReferenc
 async function plan(
   deps: ServiceDeps,
   caller: Caller,
-  { id, type }: ServiceReference,
+  reference: ServiceReference,
   wanted: ActionRequest,
 ): Promise<ActionAnswer> {
-  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
+  const facts = await readVisibleFacts(deps.database, caller, reference);
   await openEnvironment(deps.database, caller, facts.environment_id, wanted.action === 'DEPLOY' ? 'deploy' : 'change');
   await assertStays(deps, deps.database, facts);
   wanted.check?.(facts.spec);

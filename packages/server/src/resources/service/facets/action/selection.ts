@@ -1,11 +1,13 @@
-import { AppError } from '@davit/base';
+import { AppError, never } from '@davit/base';
 import type { ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
-import type { RequestedService } from '@davit/engine/port';
+import type { Action, RequestedService } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
 import type { ServiceDeps } from '../../deps.ts';
+import { openEnvironment } from '../../../environment/index.ts';
 import { invalid, invalidReference, validationError } from '../../../shared/problems.ts';
+import { triggerOf } from '../../../shared/trigger.ts';
 import { currentReleases, releasable } from '../../composition.ts';
 import type { DeploySource } from '../../kinds/kind.ts';
 import { assertStays, isBeingDeleted } from '../../lock.ts';
@@ -13,7 +15,7 @@ import type { ServiceFacts } from '../../rows.ts';
 import { editLocked, removeService } from '../../service.ts';
 import { lockSelectedFacts, setDeleting } from '../../store.ts';
 import { toRequestedService } from './request.ts';
-import { runFor } from './terraform.ts';
+import { runFor, withMergeKey } from './terraform.ts';
 
 /** A service named by a request for several services. */
 export interface Selected {
@@ -25,17 +27,62 @@ export interface Selected {
   readonly choice?: DeploySource;
 }
 
-/*
- * All functions below lock the services until the end of the transaction, in one order; the caller must have locked the
- * environment. They fail with INVALID_REFERENCE for the first id that names no service of that type in the environment,
- * or with BEING_DELETED.
+/** An action on several services of one environment. */
+export interface Selection {
+  readonly environmentId: string;
+  readonly action: Action;
+  readonly selected: readonly Selected[];
+}
+
+/**
+ * Requests one deployment that does the action to all selected services, in a transaction of the caller. Returns the id
+ * of the request, which need not be the one that the environment's status names; null if nothing was left to request.
+ *
+ * Fails with INVALID_REFERENCE for the first id that names no service of that type in the environment, with
+ * BEING_DELETED, or as the engine refuses the request.
  */
+export async function requestSelected(
+  deps: ServiceDeps,
+  tx: Queryable,
+  caller: Caller,
+  selection: Selection,
+): Promise<string | null> {
+  const { environmentId, action } = selection;
+  const environment = await openEnvironment(tx, caller, environmentId, action === 'DEPLOY' ? 'deploy' : 'change');
+  const services = await chosenServices(deps, tx, caller, selection);
+  if (services.length === 0) return null;
+  const request = { environment, action, wholeEnvironment: false, trigger: triggerOf(caller), services };
+  return (await deps.engine.request(tx, withMergeKey(request))).deploymentId;
+}
+
+function chosenServices(
+  deps: ServiceDeps,
+  tx: Queryable,
+  caller: Caller,
+  { environmentId, action, selected }: Selection,
+): Promise<RequestedService[]> {
+  switch (action) {
+    case 'DEPLOY':
+      return composeSelected(deps, tx, caller, { environmentId, selected });
+    case 'RESTART':
+    case 'STOP':
+      return selectRunning(deps, tx, environmentId, selected);
+    case 'DELETE':
+      return deleteSelected(deps, tx, environmentId, selected);
+    case 'UNINSTALL':
+      return selectInstalled(deps, tx, environmentId, selected);
+    default:
+      return never(action);
+  }
+}
+
+// The functions below lock the services until the end of the transaction, in one order.
 
 /**
  * Returns the services with their current configuration, in the order of deployment. Edits a service first if the
  * wished version is part of its spec. Refuses skipped services.
  */
-export async function composeSelected(
+async function composeSelected(
   deps: ServiceDeps,
   tx: Queryable,
   caller: Caller,
@@ -75,7 +122,7 @@ function checkChoice({ id, path, choice }: Selected, services: readonly ServiceF
 }
 
 /** Returns the services to stop or restart. Refuses skipped services. */
-export async function selectRunning(
+async function selectRunning(
   deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
@@ -87,7 +134,7 @@ export async function selectRunning(
 }
 
 /** Returns the services to uninstall: those that may have resources on their cluster. */
-export async function selectInstalled(
+async function selectInstalled(
   deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,
@@ -104,7 +151,7 @@ export async function selectInstalled(
  * Removes the services that have no resources on a cluster and no queued requests. Marks the other services as being
  * deleted, and returns them for a deployment that deletes them. Ignores services that are already being deleted.
  */
-export async function deleteSelected(
+async function deleteSelected(
   deps: Needs<'engine'>,
   tx: Queryable,
   environmentId: string,

@@ -4,7 +4,7 @@ import { versionsOf } from '../../../../catalogue/databases.ts';
 import type { Needs } from '../../../../deps.ts';
 import { notFound } from '../../../shared/problems.ts';
 import { readSecretValues } from '../../../variable/index.ts';
-import { readVisibleEnvironment } from '../../environment.ts';
+import { readVisibleEnvironment } from '../../visible.ts';
 import { databaseAddress, type DatabaseSpec } from '../../kinds/database.ts';
 import type { RecordSettings } from '../../kinds/kind.ts';
 import type { ServiceReference } from '../../lock.ts';

@@ -3,13 +3,12 @@ import type { Queryable } from '@davit/db';
 import type { ReleaseConfig } from '@davit/engine/port';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
-import { notFound } from '../../../shared/problems.ts';
-import { httpsUrl } from '../../address.ts';
 import { currentRelease, currentReleases } from '../../composition.ts';
-import { endpointOfHost, urlAt } from '../../public-endpoint.ts';
+import { endpointOfHost, httpsUrl, urlAt } from '../../../shared/public-endpoint.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ReleaseSettings } from '../../release.ts';
-import { readEnvironmentFacts, readFacts, readSecuredHosts } from '../../store.ts';
+import { readEnvironmentFacts, readSecuredHosts } from '../../store.ts';
+import { readVisibleFacts } from '../../visible.ts';
 import { typeWord } from '../history/history.ts';
 
 export type LinksRecord = Response<(typeof operations)['listApplicationLinks']>;
@@ -24,8 +23,7 @@ export async function readLinks(
   caller: Caller,
   { id, type }: ServiceReference,
 ): Promise<LinksRecord> {
-  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
+  const facts = await readVisibleFacts(deps.database, caller, { id, type });
   const deployed = await deps.engine.deployedConfig(deps.database, id);
   const config = deployed ?? (await currentRelease(deps, deps.database, facts)).config;
   const secured = await securedHosts(deps, deps.database, [config.ports]);

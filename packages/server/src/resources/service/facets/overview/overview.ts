@@ -7,7 +7,7 @@ import { namedServices, releasesMarks, type NamedService } from '../../store.ts'
 import { typeWord } from '../history/history.ts';
 import { securedHosts, toLinks } from '../link/link.ts';
 import { currentServices, type CurrentService } from '../status/current.ts';
-import { MarkedMemory } from '../status/marked-memory.ts';
+import { MarkedMemory } from '../../../shared/marked-memory.ts';
 import { deploymentStatus } from '../status/record.ts';
 
 type OverviewService = Response<(typeof operations)['getOrganizationOverview']>['results'][number]['services'][number];

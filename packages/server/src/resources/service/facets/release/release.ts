@@ -8,7 +8,7 @@ import { formerSecretPaths } from '../../../variable/index.ts';
 import { currentRelease } from '../../composition.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { readFacts } from '../../store.ts';
+import { readVisibleFacts } from '../../visible.ts';
 import { hiding } from './hiding.ts';
 
 type Deps = Needs<'database' | 'engine', keyof ReleaseSettings>;
@@ -21,7 +21,7 @@ export async function readRelease(
   caller: Caller,
   { serviceId, releaseId }: { readonly serviceId: string; readonly releaseId: string },
 ): Promise<Release> {
-  const facts = await visibleFacts(deps, caller, serviceId);
+  const facts = await readVisibleFacts(deps.database, caller, { id: serviceId, type: null });
   const release = await releaseOf(deps, serviceId, releaseId);
   const hidden = await hidingFor(deps, facts, await currentFields(deps, facts));
   return { ...toRecord(release), settings: release.fields.map(hidden.setting) };
@@ -34,7 +34,7 @@ export async function compareReleases(
   serviceId: string,
   { from: fromId, to: toId }: Query<(typeof operations)['compareServiceReleases']>,
 ): Promise<Comparison> {
-  const facts = await visibleFacts(deps, caller, serviceId);
+  const facts = await readVisibleFacts(deps.database, caller, { id: serviceId, type: null });
   const to = toId === undefined ? null : await releaseOf(deps, serviceId, toId);
   const from = fromId === undefined ? await earlierOf(deps, serviceId, to) : await releaseOf(deps, serviceId, fromId);
   if (from === null) return { from: null, to: to === null ? null : toRecord(to), changes: [] };
@@ -48,12 +48,6 @@ export async function compareReleases(
     ...hidden.pair(values.before.get(path), values.after.get(path)),
   }));
   return { from: toRecord(from), to: to === null ? null : toRecord(to), changes };
-}
-
-async function visibleFacts(deps: Deps, caller: Caller, serviceId: string): Promise<ServiceFacts> {
-  const facts = await deps.database.maybe(readFacts, [serviceId, null, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
-  return facts;
 }
 
 async function releaseOf(deps: Deps, serviceId: string, releaseId: string): Promise<ReleaseView> {

@@ -1,7 +1,7 @@
 import { advancedSettings } from '@davit/contract';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
-import { notFound, Problems } from '../../../shared/problems.ts';
+import { Problems } from '../../../shared/problems.ts';
 import { lockService, type ServiceReference } from '../../lock.ts';
 import {
   mergedSettings,
@@ -10,7 +10,8 @@ import {
   type CompleteSettings,
   type SettingsType,
 } from '../../shapes/advanced-settings.ts';
-import { readFacts, updateService } from '../../store.ts';
+import { updateService } from '../../store.ts';
+import { readVisibleFacts } from '../../visible.ts';
 
 /** Settings of the operator that are defaults of services. */
 export type DefaultedSetting = 'buildCpuMillicores' | 'buildMemoryMiB' | 'terminationGraceSeconds';
@@ -43,11 +44,10 @@ function buildLimits({ config }: Needs<never, 'buildCpuMillicores' | 'buildMemor
 export async function readSettings(
   deps: Needs<'database', DefaultedSetting>,
   caller: Caller,
-  { id, type }: ServiceReference,
+  reference: ServiceReference,
 ): Promise<CompleteSettings> {
-  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
-  return complete(deps, type, facts.spec.advanced_settings);
+  const facts = await readVisibleFacts(deps.database, caller, reference);
+  return complete(deps, reference.type, facts.spec.advanced_settings);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Needs } from '../../../../deps.ts';
 import { currentReleases } from '../../composition.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import { readEnvironmentFacts, releasesMark } from '../../store.ts';
-import { MarkedMemory } from './marked-memory.ts';
+import { MarkedMemory } from '../../../shared/marked-memory.ts';
 
 /** A service as it would be deployed now. */
 export interface CurrentService {

@@ -2,12 +2,10 @@ import type { Queryable } from '@davit/db';
 import type { Caller } from '../../../../auth/caller.ts';
 import type { Needs } from '../../../../deps.ts';
 import type { ReleaseSettings } from '../../release.ts';
-import { notFound } from '../../../shared/problems.ts';
 import { currentRelease } from '../../composition.ts';
 import type { ServiceReference } from '../../lock.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { readVisibleEnvironment } from '../../environment.ts';
-import { readFacts } from '../../store.ts';
+import { readVisibleEnvironment, readVisibleFacts } from '../../visible.ts';
 import { currentServices } from './current.ts';
 import { toServiceStatus, type ServiceStatusRecord } from './record.ts';
 
@@ -21,11 +19,9 @@ export interface TypedStatus {
 export async function readServiceStatus(
   deps: Needs<'database' | 'engine', keyof ReleaseSettings>,
   caller: Caller,
-  { id, type }: ServiceReference,
+  reference: ServiceReference,
 ): Promise<ServiceStatusRecord> {
-  const facts = await deps.database.maybe(readFacts, [id, type, caller.organizationId]);
-  if (facts === undefined) throw notFound('service');
-  return statusOf(deps, deps.database, facts);
+  return statusOf(deps, deps.database, await readVisibleFacts(deps.database, caller, reference));
 }
 
 export async function statusOf(

@@ -1,19 +1,17 @@
 import type { ServiceScope } from '@davit/contract';
-import { notFound } from '../../../shared/problems.ts';
 import type { Needs } from '../../../../deps.ts';
 import type { ReleaseSettings } from '../../release.ts';
 import type { ServiceOwners, VariableOwner } from '../../../variable/index.ts';
 import { lockService } from '../../lock.ts';
 import { serviceBuiltIns } from '../../release.ts';
 import type { ServiceFacts } from '../../rows.ts';
-import { readFacts } from '../../store.ts';
+import { readVisibleFacts } from '../../visible.ts';
 
 /** Returns the lookup by which variables find services of every type. */
 export function serviceOwners(deps: Needs<'engine', keyof ReleaseSettings>): ServiceOwners {
   return {
     read: async (db, caller, { id, scope }) => {
-      const facts = await db.maybe(readFacts, [id, scope, caller.organizationId]);
-      if (facts === undefined) throw notFound('service');
+      const facts = await readVisibleFacts(db, caller, { id, type: scope });
       return toOwner(deps, facts, scope);
     },
     hold: async (tx, caller, { id, scope }) =>

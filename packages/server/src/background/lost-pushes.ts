@@ -1,11 +1,10 @@
 import { isAppError } from '@davit/base';
 import { DatabaseUnavailable, type Queryable } from '@davit/db';
 import type { Caller } from '../auth/caller.ts';
-import { requestSelected } from '../resources/deployment/index.ts';
-import { deploySource, type ServiceDeps } from '../resources/service/index.ts';
+import { deploySource, requestSelected, type ServiceDeps } from '../resources/service/index.ts';
 import type { Needs } from '../deps.ts';
-import { gitRepositories, type GitRepositories, type RepositorySettings } from './repositories.ts';
-import * as store from './store.ts';
+import { gitRepositories, type GitRepositories, type RepositorySettings } from '../git-remote/repositories.ts';
+import * as store from '../git-remote/store.ts';
 
 /** Seconds after which the process of a push is taken for dead. A deployment that is requested twice is done once. */
 const lostAfterSeconds = 20;
@@ -55,7 +54,7 @@ async function deployLost(deps: ServiceDeps, tx: Queryable, { id, repositories, 
   if (isNewest) {
     const choice = deploySource('APPLICATION', { git_commit_id: commitId });
     const selected = [{ id: push.service_id, type: 'APPLICATION' as const, path: '', choice }];
-    await requestSelected(deps, tx, callerOf(push), { environmentId: push.environment_id, selected });
+    await requestSelected(deps, tx, callerOf(push), { environmentId: push.environment_id, action: 'DEPLOY', selected });
     log.info({ push: id, service: push.service_id, commit: commitId }, 'a push of a process that died is deployed');
   }
   await tx.run(store.removePush, [id]);

@@ -1,8 +1,8 @@
-import type { DatabaseCatalogue } from '../../../catalogue/databases.ts';
-import type { Problems } from '../../shared/problems.ts';
-import type { AdvancedSettingsSpec } from '../shapes/advanced-settings.ts';
-import type { GroupsSpec } from '../shapes/groups.ts';
-import type { ReservedPorts } from '../shapes/ports.ts';
+import type { DatabaseCatalogue } from '../../catalogue/databases.ts';
+import type { Problems } from '../shared/problems.ts';
+import type { AdvancedSettingsSpec } from './shapes/advanced-settings.ts';
+import type { GroupsSpec } from './shapes/groups.ts';
+import type { ReservedPorts } from './shapes/ports.ts';
 
 /** The most that the cluster gives to one service; null: the cluster has never responded. */
 export interface Caps {

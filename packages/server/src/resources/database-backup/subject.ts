@@ -1,7 +1,6 @@
 import type { BackupSubject } from '@davit/engine/port';
-import { databaseHost } from '../../../variable/index.ts';
-import type { DatabaseSpec } from '../../kinds/database.ts';
-import type { ServiceSpec } from '../../kinds/spec.ts';
+import type { DatabaseSpec } from '../service/index.ts';
+import { databaseHost } from '../variable/index.ts';
 
 /**
  * Returns the connection settings with which backup tools reach a database inside its environment. `service` must be a
@@ -14,7 +13,7 @@ export function backupSubject({
 }: {
   readonly id: string;
   readonly name: string;
-  readonly spec: ServiceSpec;
+  readonly spec: object;
 }): BackupSubject {
   const { type, version, recipe, password_secret_id } = toDatabaseSpec(spec);
   return {
@@ -29,13 +28,8 @@ export function backupSubject({
   };
 }
 
-/** Returns the storage size of a database in GiB, or null if the database has no volume. */
-export function storageOf(spec: ServiceSpec): number | null {
-  return toDatabaseSpec(spec).storage[0]?.size ?? null;
-}
-
 // The caller has already checked that the service is a database.
-function toDatabaseSpec(spec: ServiceSpec): DatabaseSpec {
+function toDatabaseSpec(spec: object): DatabaseSpec {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return spec as DatabaseSpec;
 }

@@ -1,7 +1,6 @@
 import { clusterEndpoint, type PublicEndpoint } from '../../cluster-settings.ts';
 import type { Settings } from '../../configuration.ts';
 import { isLocalDriver } from '../../local-driver.ts';
-import { httpsUrl, httpUrl } from './address.ts';
 
 export type EndpointSettings = Settings<'gatewayDomain' | 'gatewayPort' | 'clusterSettings'>;
 
@@ -32,4 +31,18 @@ export function urlAt({ scheme, port }: PublicEndpoint, host: string, path: stri
 
 function gatewayEndpoint({ gatewayDomain, gatewayPort }: EndpointSettings): PublicEndpoint {
   return { domain: gatewayDomain, scheme: 'http', port: gatewayPort };
+}
+
+/** Returns `http://host:4480/path`. The scheme's default port is left out. */
+function httpUrl(host: string, port: number, path: string): string {
+  return `http://${hostAndPort(host, port)}${path === '/' ? '' : path}`;
+}
+
+/** Returns `https://host:port/path`. The scheme's default port is left out. */
+export function httpsUrl(host: string, port: number, path: string): string {
+  return `https://${port === 443 ? host : `${host}:${port}`}${path === '/' ? '' : path}`;
+}
+
+function hostAndPort(host: string, port: number): string {
+  return port === 80 ? host : `${host}:${port}`;
 }
