@@ -28,7 +28,7 @@ test('a project, an environment and an application from a checked repository are
   await button(page, 'New environment').click();
   await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('live');
   await page.getByRole('dialog').getByLabel('Mode').selectOption('PRODUCTION');
-  // What was entered is not lost by Escape, nor by another one.
+  // Escape does not lose the name that was entered, nor does another one.
   await page.keyboard.press('Escape');
   await page.getByRole('heading', { name: 'Close without saving?' }).waitFor();
   await page.keyboard.press('Escape');

@@ -81,6 +81,25 @@ test('the graph shows stages, services, states and references, in words too, by 
   expect(world.complaints).toEqual([]);
 }, 60_000);
 
+test('rows never stand without the heading of their stage, also at the first opening', async () => {
+  const { production } = world;
+  const page = await world.open('/account');
+  const isBare = `[...document.querySelectorAll('tr.stage bdi')].some((one) => one.textContent === '')`;
+  const watch = `new MutationObserver(() => { window.wasBare ||= ${isBare}; })`;
+  await page.addInitScript(`${watch}.observe(document, { subtree: true, childList: true, characterData: true })`);
+  await page.goto(`${world.proxy.baseUrl}/console/environment/${production}`);
+  const headings = page.locator('tr.stage bdi');
+  await expect.poll(() => headings.allTextContents()).toEqual(['Data', 'Prepare', 'Backend', 'Frontend']);
+  await page.locator('.live').getByText('Live').waitFor();
+  // From the overview, too, which knows the services before their stages are read.
+  await page.reload();
+  await page.getByRole('navigation', { name: 'Main', exact: true }).getByRole('link', { name: 'Overview' }).click();
+  await page.locator('main table').getByText('production').first().click();
+  await expect.poll(() => headings.allTextContents()).toEqual(['Data', 'Prepare', 'Backend', 'Frontend']);
+  expect(await page.evaluate<boolean>('window.wasBare === true')).toBe(false);
+  await page.close();
+}, 60_000);
+
 test('a graph without services, without references, and one whose references cannot be read say so', async () => {
   const { staging, production, api, browser } = world;
   const { project } = await api.call('getEnvironment', { params: { environmentId: staging } });

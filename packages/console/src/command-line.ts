@@ -13,7 +13,7 @@ export function commandsOf(server: string, environment?: { readonly project: str
   ];
 }
 
-/** What is shown of a secret that somebody is entering. */
+/** Stands for a secret that somebody is entering. */
 const hidden = '…';
 
 /** Returns a copy in which the value of each pair that is marked as secret is hidden. */

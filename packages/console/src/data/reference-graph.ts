@@ -28,7 +28,7 @@ export interface Hosts {
   readonly byName: ReadonlyMap<string, string>;
 }
 
-/** What a value names, before it is known whose names these are. */
+/** The names in a value, before it is known whose names these are. */
 interface Names {
   /** The ids of services whose built-in variables the value has. */
   readonly services: readonly string[];
@@ -40,7 +40,7 @@ interface Names {
   readonly authorities: readonly string[];
 }
 
-/** What is kept of the variables that a service sees: it is small, however many built-in variables there are. */
+/** The part of the variables of a service that is kept: it is small, however many built-in variables there are. */
 export interface Digest {
   readonly serviceId: string | null;
   /** The internal hosts of services, and their ids. */

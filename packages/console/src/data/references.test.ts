@@ -56,7 +56,7 @@ test('a second opening of the graph reads nothing, and a change only what it may
   expect(await asked('1')).toEqual(['env']);
   expect(await asked('2')).toEqual(['env', 'api']);
   expect(await asked('2', 'OUT_OF_DATE')).toEqual(['env', 'web']);
-  // What the environment has, all services may refer to.
+  // All services may refer to the variables of the environment.
   await queries.invalidateQueries({ queryKey: ['references'] });
   expect(await asked('2', 'OUT_OF_DATE', 'b')).toEqual(['env', 'api', 'web']);
 });

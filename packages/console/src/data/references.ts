@@ -46,8 +46,9 @@ interface Kept {
 }
 
 /**
- * What decides about the references of a service. Its variables are read again only if it or the variables of the
- * environment changed since, or after some minutes: a second edit of a service that is out of date already has no sign.
+ * Reads the variables of a service, and keeps the part that decides about its references. They are read again only if
+ * it or the variables of the environment changed since, or after some minutes: a second edit of a service that is out of
+ * date already has no sign.
  */
 const digestIn = (environmentId: string, { id, scope, version }: Referrer, shared: string) =>
   queryOptions<Kept>({

@@ -101,7 +101,7 @@ export function useServicesByStage(environmentId: string): ServicesByStage {
   return { stages, error };
 }
 
-/** So many rows are shown before their stages are read: waiting for these would be longer than the jump of the rows. */
+/** The number of rows from which they are shown before their stages are read, as waiting for these would be long. */
 const manyRows = 100;
 
 /** Returns the rows while no stage is known; undefined if there are few: they come together with their headings. */

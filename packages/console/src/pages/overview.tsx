@@ -21,9 +21,12 @@ export function Overview(): ReactNode {
   if (tree.error !== null) return <FailedFace error={tree.error} isPage />;
   const services = environments.reduce((sum, one) => sum + one.services.length, 0);
   const clusters = new Set(environments.map(({ clusterName }) => clusterName)).size;
+  if (!tree.isPending && tree.projects.length === 0) return <NoProject />;
   const facts = tree.isPending
     ? 'Reading what there is'
-    : `${plural(environments.length, 'environment')}, ${plural(services, 'service')} on ${plural(clusters, 'cluster')}`;
+    : environments.length === 0
+      ? 'No environment yet'
+      : `${plural(environments.length, 'environment')}, ${plural(services, 'service')} on ${plural(clusters, 'cluster')}`;
   return (
     <>
       <Head title="Overview" facts={<span>{facts}</span>} actions={<NewProject />} />
@@ -32,6 +35,23 @@ export function Overview(): ReactNode {
         <HappeningNow environments={environments} isPending={tree.isPending} />
       </div>
       <Environments tree={tree} />
+    </>
+  );
+}
+
+/** The overview of an organization in which nothing was begun: two ways to begin, and no lists of nothing. */
+function NoProject(): ReactNode {
+  return (
+    <>
+      <Head title="Overview" facts={<span>Nothing is here yet</span>} />
+      <div className="box">
+        <Face icon="empty" title="No project yet" action={<NewProject isMain />}>
+          A project has environments, and they have the services. Run <code>./up</code> in the checkout for an example.
+        </Face>
+      </div>
+      <Commands title="Or from a folder on your machine" lines={commandsOf(location.origin)}>
+        The command line makes project and environment, and deploys the folder. It needs Node.js 22.7 or newer.
+      </Commands>
     </>
   );
 }
@@ -146,21 +166,6 @@ export function Progress({ services }: { readonly services: readonly ServiceStat
 }
 
 function Environments({ tree }: { readonly tree: Tree }): ReactNode {
-  const isEmpty = !tree.isPending && tree.projects.length === 0;
-  if (isEmpty) {
-    return (
-      <>
-        <div className="box">
-          <Face icon="empty" title="No project yet" action={<NewProject />}>
-            A project has environments, and they have the services. Run <code>./up</code> in the checkout for an example.
-          </Face>
-        </div>
-        <Commands title="Or from a folder on your machine" lines={commandsOf(location.origin)}>
-          The command line makes project and environment, and deploys the folder. It needs Node.js 22.7 or newer.
-        </Commands>
-      </>
-    );
-  }
   return (
     <div className="box">
       {tree.isPending ? (

@@ -36,12 +36,11 @@ interface EntryFormProps {
 }
 
 /**
- * A form of entries with one button, and what comes of them in a second column. After a refusal the focus is at the first
- * field that is wrong.
+ * A form of entries with one button, and what comes of them in a second column. After a refusal the focus is at the
+ * first field that is wrong.
  */
 export function EntryForm(props: EntryFormProps): ReactNode {
-  const { entries, initial = {}, onValues, verb, refusal = null, isDangerous, isPlain, onSubmit } = props;
-  const { after = {}, onCancel, guide } = props;
+  const { entries, initial = {}, onValues, refusal = null, onSubmit, after = {}, onCancel, guide } = props;
   const [values, setValues] = useState<Json>(initial);
   const [saved, setSaved] = useState<Json>(initial);
   // The page that follows a success is opened before the mutation is known to have ended.
@@ -95,17 +94,7 @@ export function EntryForm(props: EntryFormProps): ReactNode {
           {beside}
         </div>
       )}
-      <div className="do">
-        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
-        <Button
-          look={isDangerous === true ? 'danger' : isPlain === true ? 'plain' : 'main'}
-          isSubmit
-          refusal={refusal ?? (action.isPending ? 'The server is asked.' : null)}
-        >
-          {verb}
-        </Button>
-        <Refusal reason={refusal} />
-      </div>
+      <Buttons {...props} isPending={action.isPending} />
     </form>
   );
   return (
@@ -120,6 +109,26 @@ export function EntryForm(props: EntryFormProps): ReactNode {
       )}
       <LeaveGuard count={isEdited ? 1 : 0} what="What you entered" />
     </>
+  );
+}
+
+type ButtonsProps = Pick<EntryFormProps, 'verb' | 'refusal' | 'isDangerous' | 'isPlain' | 'onCancel'> & {
+  readonly isPending: boolean;
+};
+
+function Buttons({ verb, refusal = null, isDangerous, isPlain, onCancel, isPending }: ButtonsProps): ReactNode {
+  return (
+    <div className="do">
+      {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+      <Button
+        look={isDangerous === true ? 'danger' : isPlain === true ? 'plain' : 'main'}
+        isSubmit
+        refusal={refusal ?? (isPending ? 'The server is asked.' : null)}
+      >
+        {verb}
+      </Button>
+      <Refusal reason={refusal} />
+    </div>
   );
 }
 

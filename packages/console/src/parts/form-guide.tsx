@@ -2,9 +2,9 @@ import type { ReactNode } from 'react';
 import { withoutTurns } from '../text.ts';
 import { CopyButton } from './once.tsx';
 
-/** What stands beside a form: what comes of the values, what follows, and the command that does the same. */
+/** The text beside a form: the outcome of its values, what follows, and the command that does the same. */
 export interface Guide {
-  /** What the button makes, as the values are now. Facts that are not known yet are left out. */
+  /** Describes what the button makes, as the values are now. Facts that are not known yet are left out. */
   readonly facts?: { readonly title: string; readonly rows: readonly Fact[] };
   readonly steps: { readonly title: string; readonly lines: readonly string[] };
   readonly command?: string;

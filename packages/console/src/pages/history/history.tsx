@@ -96,10 +96,10 @@ function Moments({ service, status, moments }: MomentsProps): ReactNode {
       <thead>
         <tr>
           <th className="w-[30%] max-[1000px]:w-[26%]">What</th>
-          <th className="w-[18%] max-[1000px]:w-[21%]">State</th>
-          <th>Version, or what changed</th>
+          <th className="w-[20%] max-[1000px]:w-[25%]">State, or what changed</th>
+          <th>Version</th>
           <th className="w-[10%]">Time</th>
-          <th className="w-[212px]">
+          <th className="w-[212px] max-[1000px]:w-[132px]">
             <span className="sr-only">Actions</span>
           </th>
         </tr>
@@ -152,7 +152,7 @@ function DeploymentRow({ service, status, entry, isNewest }: DeploymentRowProps)
         <Ago at={entry.auditing_data.created_at} />
       </td>
       <td className="do text-right">
-        <span className="actions">
+        <span className="actions wide:max-[1000px]:flex-col wide:max-[1000px]:items-end">
           {entry.release_id !== null && (
             <Link
               className="button quiet small"
@@ -189,12 +189,10 @@ function ChangeRow({ event }: { readonly event: AuditEvent }): ReactNode {
           />
         </div>
       </td>
-      <td className="text-right wide:text-left">
-        <span className="text-muted narrow-only">
-          <Ago at={event.timestamp} />
-        </span>
+      <td className="narrow-only text-right text-muted">
+        <Ago at={event.timestamp} />
       </td>
-      <td className="fields">
+      <td className="fields" colSpan={2}>
         {fields.slice(0, shortest).map((one) => (
           <Field key={one.field} {...one} />
         ))}

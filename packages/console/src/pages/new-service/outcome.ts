@@ -7,7 +7,7 @@ import { plural, type ServiceType } from '../../words.ts';
 import { chosenJob, chosenSource } from './entries.ts';
 import { bodyOf, type NewKind } from './kinds.ts';
 
-/* What a new service will be, in the words of its reader, while its form is filled in. */
+/* These functions say what a new service will be, in the words of its reader, while its form is filled in. */
 
 /** Returns what stands beside the form of a new service. */
 export function guideOf(kind: NewKind, environmentId: string, values: Json): Guide {
@@ -88,14 +88,10 @@ function deploysOf(values: Json): Fact {
 }
 
 /** Returns the ports of the form that have this property, or all. */
-function portsOf(values: Json, isWanted: (port: { readonly [name: string]: Json }) => boolean): string[] {
-  const ports = valueAt(values, 'ports');
-  return isList(ports)
-    ? ports
-        .filter(isFields)
-        .filter(isWanted)
-        .map((port) => String(port['internal_port'] ?? ''))
-    : [];
+function portsOf(values: Json, isWanted: (port: { readonly [name: string]: Json }) => boolean): (string | number)[] {
+  const list = valueAt(values, 'ports');
+  const ports = (isList(list) ? list : []).filter(isFields).filter(isWanted);
+  return ports.map(({ internal_port: port }) => (typeof port === 'number' || typeof port === 'string' ? port : '?'));
 }
 
 function reachOf(values: Json): Fact {
@@ -148,10 +144,14 @@ function databaseOf(values: Json): (Fact | null)[] {
   ];
 }
 
+/** A schedule has five fields; a text that has fewer is still being typed, or wrong. */
+const isSchedule = /^\S+(?:\s+\S+){4}$/;
+
 function jobOf(values: Json): (Fact | null)[] {
   const [at, zone] = ['scheduled_at', 'timezone'].map((one) => textAt(values, `schedule.cronjob.${one}`));
-  const schedule =
-    at === undefined || at === '' ? null : (['Runs', `At ${at}, ${zone === '' ? 'in UTC' : `time in ${zone}`}`] as const);
+  const schedule = !isSchedule.test(at ?? '')
+    ? null
+    : (['Runs', `At ${at}, ${zone === '' ? 'in UTC' : `time in ${zone}`}`] as const);
   const repeats = numberAt(values, 'max_nb_restart');
   const each = eachOf(values);
   return [

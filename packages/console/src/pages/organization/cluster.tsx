@@ -83,7 +83,7 @@ function Facts({ organizationId, cluster, count }: PartProps & { readonly count:
   const removal = useMutation({
     mutationFn: () => send('deleteCluster', params),
     onSuccess: async () => {
-      await navigate({ to: '/organization/$organizationId/clusters', params: { organizationId } });
+      await navigate({ to: '/organization/$organizationId/clusters', params: { organizationId }, ignoreBlocker: true });
       await read();
     },
   });
@@ -198,7 +198,7 @@ function Connection({ organizationId, cluster }: PartProps): ReactNode {
             steps: {
               title: 'What happens next',
               lines: [
-                'The kubeconfig is stored encrypted, in the place of the former one, and is never shown again.',
+                'The kubeconfig is stored encrypted, in the place of the former one.',
                 'Davit checks that the cluster answers, and grants itself the permissions that it needs there.',
                 'Nothing is installed or restarted. What was found stands in the log of this page.',
               ],

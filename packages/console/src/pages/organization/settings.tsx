@@ -93,7 +93,7 @@ function DeleteOrganization({ organizationId, name, refusal }: DeleteProps): Rea
     mutationFn: () => send('deleteOrganization', { organizationId }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['organizations'] });
-      await navigate({ to: '/' });
+      await navigate({ to: '/', ignoreBlocker: true });
     },
   });
   const inUse =

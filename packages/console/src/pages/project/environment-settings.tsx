@@ -125,7 +125,7 @@ function DeleteEnvironment({ environmentId, name, refusal }: PartProps): ReactNo
   const action = useMutation({
     mutationFn: () => send('deleteEnvironment', { environmentId }),
     onSuccess: async () => {
-      await navigate({ to: '/' });
+      await navigate({ to: '/', ignoreBlocker: true });
       for (const key of ['environments', 'overview']) void queries.invalidateQueries({ queryKey: [key] });
     },
   });

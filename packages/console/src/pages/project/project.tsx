@@ -148,7 +148,7 @@ function DeleteProject({ projectId, name, count, refusal }: DeleteProjectProps):
   const action = useMutation({
     mutationFn: () => send('deleteProject', { projectId }),
     onSuccess: async () => {
-      await navigate({ to: '/' });
+      await navigate({ to: '/', ignoreBlocker: true });
       void queries.invalidateQueries({ queryKey: ['projects'] });
     },
   });

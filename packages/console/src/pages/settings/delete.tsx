@@ -26,7 +26,8 @@ export function DeleteService({ service, refusal }: { readonly service: Service;
   const action = useMutation({
     mutationFn: () => deleteService(service),
     onSuccess: async () => {
-      await navigate({ to: '/environment/$environmentId', params: { environmentId } });
+      // Edits of what is deleted are nothing to ask about.
+      await navigate({ to: '/environment/$environmentId', params: { environmentId }, ignoreBlocker: true });
       for (const key of ['services', 'details']) void queries.invalidateQueries({ queryKey: [key, environmentId] });
       void queries.invalidateQueries({ queryKey: ['overview'] });
     },
