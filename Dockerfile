@@ -45,7 +45,7 @@ RUN apt-get update \
 WORKDIR /app
 COPY --from=packages /app ./
 COPY LICENSE ./
-COPY docs/errors.md docs/
+COPY docs ./docs
 COPY packages ./packages
 COPY --from=console /app/packages/console/dist ./packages/console/dist
 COPY --from=console /app/packages/cli/dist ./packages/cli/dist

@@ -153,6 +153,7 @@ test('axe finds nothing in both themes on a phone and a screen, and no page asks
     type: '/docs/types/ServiceStatus',
     values: '/docs/types/DeploymentState',
     errors: '/docs/errors#port_not_listening',
+    guide: '/docs/guides/git-remote',
     missing: '/docs/operations/none',
   };
   for (const [name, address] of Object.entries(pages)) {

@@ -72,8 +72,10 @@ class Stable {
         if (kept.has(id) || this.#ids.has(id) || id.startsWith(noRecord)) continue;
         const made = madeId(`${operation.id} ${count} ${place}`);
         this.#ids.set(id, made);
-        // Names of objects contain the first digits of ids, some in capitals.
-        this.#ids.set(id.slice(0, 8), made.slice(0, 8));
+        // Names of objects contain the first digits of ids, some in capitals. Ids of log lines begin with those of
+        // their service.
+        const short = id.slice(0, 8);
+        if (!this.#ids.has(short)) this.#ids.set(short, made.slice(0, 8));
       }
     }
   }

@@ -1,22 +1,20 @@
 import {
-  createFakeCharts,
   createFakeCluster,
-  DriverError,
   FakeTerraform,
-  type ClusterUpgrades,
   type FakeCluster,
   type SourceDriver,
   type TerraformResource,
   type TerraformRun,
   type TerraformSession,
 } from '@davit/drivers';
-import { createEngine, type ClusterDrivers } from '@davit/engine';
+import { createEngine } from '@davit/engine';
 import { TestIssuer } from '@davit/testkit/issuer';
 import { OpenIdIssuer } from '@davit/testkit/openid-issuer';
 import { startTestServer, type TestServer } from '@davit/testkit/server';
 import { startTestSite } from '@davit/testkit/site';
 import { MailSink } from '@davit/testkit/mail-sink';
 import { WebhookDeliverer } from '../../packages/server/src/resources/webhook/index.ts';
+import { chartsOfRack, kubernetes } from './rack.ts';
 import { bearerOf, BrowserCaller, Recorder, type Caller } from './recorder.ts';
 
 /** Address of Davit in the examples. */
@@ -36,6 +34,8 @@ export interface ShopServer {
   readonly ada: Caller;
   /** The operator of the installation. */
   readonly operator: Caller;
+  /** Sets the public address of a Kubernetes cluster, as its operator does in DAVIT_CLUSTER_SETTINGS. */
+  readonly addressCluster: (clusterId: string, address: string) => void;
   /** Returns a caller in another browser. */
   readonly browser: () => Caller;
   close(): Promise<void>;
@@ -121,6 +121,8 @@ export async function startShopServer(): Promise<ShopServer> {
     hosts: { registry: registry.url, charts: charts.url, hooks: hooks.url },
     ada: new BrowserCaller(publicUrl),
     operator: bearerOf(server.adminToken),
+    // The file is read at the start, when the cluster has no id yet.
+    addressCluster: (id, address) => void Object.assign(server.api.deps.config.clusterSettings, { [id]: { address } }),
     browser: () => new BrowserCaller(publicUrl),
     close,
   };
@@ -153,33 +155,6 @@ function fillRepositories({ source }: FakeCluster): void {
     history: async (...call) => (await history(...call)).map((one) => ({ ...one, ...commit, authorEmail: 'grace@example.org' })),
   };
   Object.assign(source, filled);
-}
-
-const chartsOfRack = createFakeCharts();
-
-function kubernetes(fake: FakeCluster): ClusterDrivers {
-  const { builder, gateway, imageStore } = fake;
-  const service = {
-    name: 'redis-exporter',
-    type: 'ClusterIP',
-    ports: [{ name: 'http', port: 8080 }],
-    selectors: { app: 'redis-exporter' },
-  };
-  const charts = { ...chartsOfRack.charts, services: () => Promise.resolve([service]) };
-  return { cluster: { ...fake.cluster, charts, upgrades: upgrades() }, builder, gateway, imageStore };
-}
-
-/** The Kubernetes cluster has one newer version, and upgrades to it. */
-function upgrades(): ClusterUpgrades {
-  let underWay: string | null = null;
-  return {
-    state: () => Promise.resolve({ next: underWay === null ? '1.36.3+k3s1' : null, hindrance: null, underWay, failure: null }),
-    begin: (version) => {
-      if (version === '') throw new DriverError({ cause: 'CLUSTER_ACCESS_DENIED', message: 'there is no such version' });
-      underWay = version;
-      return Promise.resolve();
-    },
-  };
 }
 
 /** Terraform in memory, whose configuration makes a bucket. */

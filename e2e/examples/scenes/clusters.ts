@@ -13,10 +13,11 @@ users:
 `;
 
 /** The Kubernetes cluster of the shop, and one at a vendor that is recorded only. */
-export async function clusters({ recorder }: ShopServer, api: Caller): Promise<void> {
+export async function clusters({ recorder, addressCluster }: ShopServer, api: Caller): Promise<void> {
   const body = { name: 'rack', region: 'Paris', cloud_provider: 'ON_PREMISE', kubernetes: 'SELF_MANAGED' };
   const { id } = await recorder.call(api, 'createCluster', { body: { ...body, description: 'Two machines in the cellar' } });
   recorder.ids = { ...recorder.ids, clusterId: id };
+  addressCluster(id, 'https://rack.example.org');
   await recorder.call(api, 'editClusterKubeconfig', { body: kubeconfig });
   await recorder.call(api, 'getClusterKubeconfig');
   await recorder.call(api, 'deployCluster');
@@ -42,7 +43,7 @@ export async function clusters({ recorder }: ShopServer, api: Caller): Promise<v
     const routes = [{ destination: '10.1.0.0/16', target: 'gateway', description: 'To the office' }];
     await recorder.call(api, 'editRoutingTable', { params, body: { routes } });
     await recorder.call(api, 'getRoutingTable', { params });
-    // Only a cluster at a vendor that is deployed has these, and Davit deploys none yet.
+    // These are refused for every cluster, see refusals.ts of the contract.
     const query = { from_date_time: '2026-01-05T08:00:00Z', to_date_time: '2026-01-05T09:00:00Z' };
     await recorder.call(api, 'getClusterKubernetesEvents', { params, query, refusal: 409 });
     await recorder.call(api, 'getClusterTokenByClusterId', { params, refusal: 409 });

@@ -17,6 +17,11 @@ test('an example is a success, unless its operation refuses everything', () => {
   expect(refused.map(([id]) => id).toSorted()).toEqual(Object.keys(refusals).toSorted());
 });
 
+test('a list in an example has an entry, so that a reader sees what it is made of', () => {
+  const empty = Object.entries(examples).filter(([, { answer }]) => /^\[\]$|"results":\[\]/.test(JSON.stringify(answer) ?? ''));
+  expect(empty.map(([id]) => id)).toEqual([]);
+});
+
 test('an example has the path, the request and the answer that its operation declares', () => {
   const faults = operationList.flatMap((operation) => {
     const example = exampleOf(operation.id);

@@ -102,7 +102,7 @@ function describe(operation: Operation, request: unknown): Record<string, unknow
     ...(operation.audience === 'anybody' && { security: [] }),
     tags: [operation.tag],
     parameters: [...pathParameters(operation.path), ...queryParameters(operation), ...headerParameters(operation)],
-    'x-scope': operation.scope,
+    ...(operation.audience !== 'anybody' && { 'x-scope': operation.scope }),
     operationId: operation.id,
   };
 }

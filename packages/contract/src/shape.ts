@@ -113,6 +113,9 @@ export function Optionals<P extends TProperties>(properties: P) {
   return Type.Partial(Type.Object(properties));
 }
 
+/** The words for a value of an enumeration that clients may know, and that this version never sends. */
+export const neverSent = 'Never sent by this version.';
+
 export const Uuid = Type.String({ format: 'uuid' });
 export const DateTime = Type.String({ format: 'date-time' });
 export const Reference = Type.Object({ id: about('The `id` of the record.', Uuid) });

@@ -436,7 +436,7 @@ test('the plan of an unchanged service with a volume promises no downtime, and t
   expect(same?.notes.join(' ')).not.toContain('built');
   const larger = { config: { ...configOf(store), memoryMiB: 256 }, commitId: null };
   const [changed] = await plannedFor([{ ...store, release: larger }]);
-  expect(changed).toMatchObject({ changes: ['memoryMiB'], expectedDowntime: true });
+  expect(changed).toMatchObject({ changes: ['memory'], expectedDowntime: true });
 });
 
 describe('a rollback', () => {
@@ -468,7 +468,10 @@ describe('a rollback', () => {
     const green = config({ environment: [{ name: 'COLOUR', parts: ['green'] }], volumes });
     await finished(2, () => fixture.deploy([{ ...shop, release: { config: green, commitId: null } }]));
     const [planned] = await plannedFor([{ ...shop, release: { releaseId: entry?.releaseId ?? '' } }]);
-    expect(planned).toMatchObject({ changes: ['volumes', 'variable COLOUR changed'], expectedDowntime: false });
+    expect(planned).toMatchObject({
+      changes: ['variables.COLOUR', 'volumes./data.id', 'volumes./data.size'],
+      expectedDowntime: false,
+    });
     const [current] = await fixture.engine.port.serviceHistory(fixture.database.database, shop.serviceId, page);
     const [same] = await plannedFor([{ ...shop, release: { releaseId: current?.releaseId ?? '' } }]);
     expect(same).toMatchObject({ changes: [], expectedDowntime: false });

@@ -72,7 +72,7 @@ export const listEnvironmentDeploymentHistory = operation({
             Type.Object({
               id: about('Identifies it; it never changes.', Uuid),
               created_at: about('When it was requested.', DateTime),
-              updated_at: Type.Optional(about('When it last changed.', DateTime)),
+              updated_at: Type.Optional(about('When it was last changed.', DateTime)),
               status: Type.Optional(about('The state that it led to.', Words(serviceStates))),
               origin: Type.Optional(Words(origins)),
               triggered_by: Type.Optional(about('The name of the person or API token.', Type.String())),

@@ -6,7 +6,7 @@ import { about, DateTime, Uuid } from '../shape.ts';
 export const oldHistoryEntry = {
   id: about('Identifies the deployment.', Uuid),
   created_at: about('When it was requested.', DateTime),
-  updated_at: Type.Optional(about('When it last changed.', DateTime)),
+  updated_at: Type.Optional(about('When it was last changed.', DateTime)),
   name: Type.Optional(about('The name of the service.', Type.String())),
 };
 export const oldHistoryQuery = Type.Partial(

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { operation } from '../operation.ts';
-import { about, List, Named, Uuid, Words } from '../shape.ts';
+import { about, List, Named, Nullable, Uuid, Words } from '../shape.ts';
 import { EnvironmentQueueEntry, ServiceQueueEntry } from '../shared/deployment-queue.ts';
 import { serviceStates } from '../shared/deployment-words.ts';
 
@@ -66,8 +66,8 @@ export const getDeploymentStatusByDeploymentRequestId = operation({
   tag: 'Deployment queue',
   summary: 'Read the state of a deployment request',
   description: `
-    Returns whether the request waits, runs or has ended, by the \`id\` that a deployment's answer or the queue has.
-    An \`id\` that was withdrawn is unknown.
+    Returns whether the request waits, runs or has ended, by the \`id\` that a deployment's answer or the queue has, and
+    the deployment that it has become. An \`id\` that was withdrawn is unknown.
   `,
   scope: 'READ',
   target: 'instance',
@@ -79,6 +79,7 @@ export const getDeploymentStatusByDeploymentRequestId = operation({
       deployment_request_id: about('The `id` of the request.', Uuid),
       environment_id: about('The environment of the request.', Uuid),
       status: about('The state of the deployment.', Words(serviceStates)),
+      execution_id: about('The deployment; null while the request waits.', Nullable(Type.String())),
     }),
     'How far a deployment request is.',
   ),

@@ -89,7 +89,7 @@ const ProjectRule = Named(
   'ProjectDeploymentRule',
   Type.Object({
     ...record,
-    name: about('The name, unique in the project.', Type.String()),
+    name: about('Its name, unique in the project without regard to case.', Type.String()),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
     mode: about('The mode of the environments that it matches.', Words(environmentModes)),
     cluster_id: about('The cluster of the environments that it matches.', Uuid),
@@ -104,7 +104,7 @@ const ProjectRule = Named(
 const ProjectRuleRequest = Named(
   'ProjectDeploymentRuleRequest',
   Type.Object({
-    name: about('The name, unique in the project.', Name),
+    name: about('Its name, unique in the project without regard to case.', Name),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     mode: about('The mode of the environments that it matches.', Words(environmentModes)),
     cluster_id: about('The cluster of the environments that it matches.', Uuid),

@@ -9,7 +9,7 @@ export const DeploymentStage = Named(
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
     environment: about('The environment it belongs to.', Reference),
-    name: about('The name, unique in the environment.', Type.String()),
+    name: about('Its name, unique in the environment without regard to case.', Type.String()),
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     deployment_order: about('Its place in the order, from 0.', Type.Integer()),
     services: about(
@@ -36,7 +36,7 @@ export const DeploymentStage = Named(
 const tag = 'Deployment stage';
 const at = '/deploymentStage/{deploymentStageId}' as const;
 const body = Type.Object({
-  name: about('The name, unique in the environment.', Name),
+  name: about('Its name, unique in the environment without regard to case.', Name),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
 });
 

@@ -15,7 +15,7 @@ export const Environment = Named(
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When the record itself was last edited.', DateTime)),
-    name: about('The name, unique in the project without regard to case.', Type.String()),
+    name: about('Its name, unique in the project without regard to case.', Type.String()),
     organization: about('The organization that owns it.', Reference),
     project: about('The project of the environment.', Reference),
     last_updated_by: Type.Optional(about('Who edited it last. Absent if that is unknown.', Uuid)),
@@ -75,7 +75,7 @@ export const createEnvironment = operation({
   body: Named(
     'EnvironmentRequest',
     Type.Object({
-      name: about('The name, unique in the project without regard to case.', Name),
+      name: about('Its name, unique in the project without regard to case.', Name),
       mode: Type.Optional(
         about('The purpose; it decides who may change it.', Nullable(Words(environmentModes, { default: 'DEVELOPMENT' }))),
       ),
@@ -130,7 +130,7 @@ export const editEnvironment = operation({
   body: Named(
     'EnvironmentEditRequest',
     Type.Object({
-      name: Type.Optional(about('The new name, unique in the project without regard to case.', Name)),
+      name: Type.Optional(about('Its new name, unique in the project without regard to case.', Name)),
       mode: Type.Optional(about('The new mode; a custom role needs MANAGER for both.', Words(environmentModes))),
       auto_preview: Type.Optional(about('Whether new services have previews by default.', Nullable(Type.Boolean()))),
       cluster_id: Type.Optional(about('Another cluster; services move at their next deployment, without data.', Uuid)),

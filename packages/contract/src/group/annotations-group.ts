@@ -9,7 +9,7 @@ const path = '/organization/{organizationId}/annotationsGroups';
 const onePath = `${path}/{annotationsGroupId}` as const;
 
 const groupFields = {
-  id: about('Identifies the group; it never changes.', Uuid),
+  id: about('Identifies it; it never changes.', Uuid),
   created_at: about('When it was created.', DateTime),
   updated_at: Type.Optional(about('When it was last changed.', DateTime)),
   name: about('The name of the group.', Type.String()),
@@ -33,7 +33,7 @@ export const AnnotationsGroup = Named(
 const AnnotationsGroupRequest = Named(
   'AnnotationsGroupRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('Its name, unique in the organization without regard to case.', Name),
     annotations: about(
       'The annotations; the list replaces the former one.',
       Type.Array(

@@ -8,7 +8,7 @@ const path = '/organization/{organizationId}/labelsGroups';
 const onePath = `${path}/{labelsGroupId}` as const;
 
 const groupFields = {
-  id: about('Identifies the group; it never changes.', Uuid),
+  id: about('Identifies it; it never changes.', Uuid),
   created_at: about('When it was created.', DateTime),
   updated_at: Type.Optional(about('When it was last changed.', DateTime)),
   name: about('The name of the group.', Type.String()),
@@ -39,7 +39,7 @@ export const LabelsGroup = Named(
 const LabelsGroupRequest = Named(
   'LabelsGroupRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('Its name, unique in the organization without regard to case.', Name),
     labels: about(
       'The labels; the list replaces the former one.',
       Type.Array(

@@ -71,7 +71,7 @@ export const createOrganizationApiToken = operation({
   body: Named(
     'ApiTokenRequest',
     Type.Object({
-      name: about('The name, unique in the organization.', Name),
+      name: about('Its name, unique in the organization without regard to case.', Name),
       description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
       scope: Type.Optional(about('What it may do; not together with `role_id`.', Nullable(Words(tokenScopes)))),
       role_id: Type.Optional(about('The role that it has, of the available roles, instead of a scope.', Nullable(Uuid))),

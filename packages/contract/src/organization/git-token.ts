@@ -22,7 +22,7 @@ const GitToken = Named(
 );
 
 const gitTokenFields = {
-  name: about('The name, unique in the organization.', Name),
+  name: about('Its name, unique in the organization without regard to case.', Name),
   description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
   type: Words(gitProviders),
   workspace: Type.Optional(

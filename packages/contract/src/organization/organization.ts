@@ -11,7 +11,7 @@ export const Organization = Named(
     id: about('Identifies it; it never changes.', Uuid),
     created_at: about('When it was created.', DateTime),
     updated_at: Type.Optional(about('When it was last changed.', DateTime)),
-    name: about('The name, unique in the installation without regard to case.', Type.String()),
+    name: about('Its name, unique in the installation without regard to case.', Type.String()),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Type.String()))),
     plan: about('The plan of the organization; it limits nothing.', Words(plans)),
     website_url: Type.Optional(about('The website of the organization; null: none.', Nullable(Type.String()))),
@@ -69,7 +69,7 @@ export const createOrganization = operation({
   body: Named(
     'OrganizationRequest',
     Type.Object({
-      name: about('The name, unique in the installation without regard to case.', Name),
+      name: about('Its name, unique in the installation without regard to case.', Name),
       plan: Type.Optional(about('The plan; it limits nothing. Default: TEAM_2025.', Words(plans))),
       ...organizationFields,
     }),
@@ -140,7 +140,7 @@ export const editOrganization = operation({
   body: Named(
     'OrganizationEditRequest',
     Type.Object({
-      name: Type.Optional(about('The new name, unique in the installation without regard to case.', Name)),
+      name: Type.Optional(about('Its new name, unique in the installation without regard to case.', Name)),
       ...organizationFields,
     }),
     'The fields of an organization to change; the others stay.',

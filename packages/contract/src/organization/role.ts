@@ -113,7 +113,7 @@ export const createOrganizationCustomRole = operation({
   body: Named(
     'CustomRoleRequest',
     Type.Object({
-      name: about('The name, unique in the organization.', Name),
+      name: about('Its name, unique in the organization without regard to case.', Name),
       description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     }),
     'A custom role to create.',
@@ -159,7 +159,7 @@ export const editOrganizationCustomRole = operation({
   body: Named(
     'CustomRoleEditRequest',
     Type.Object({
-      name: about('The name, unique in the organization.', Name),
+      name: about('Its name, unique in the organization without regard to case.', Name),
       description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
       cluster_permissions: about(
         'The clusters with their rights; VIEWER on all others.',

@@ -40,7 +40,7 @@ const ContainerRegistry = Named(
 const ContainerRegistryRequest = Named(
   'ContainerRegistryRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('Its name, unique in the organization without regard to case.', Name),
     kind: about('The vendor, which determines `config`.', Words(containerRegistryKinds)),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     url: Type.Optional(

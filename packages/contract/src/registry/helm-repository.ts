@@ -30,7 +30,7 @@ const HelmRepository = Named(
 const HelmRepositoryRequest = Named(
   'HelmRepositoryRequest',
   Type.Object({
-    name: about('The name, unique in the organization.', Name),
+    name: about('Its name, unique in the organization without regard to case.', Name),
     kind: about('The kind, which determines `config`.', Words(helmRepositoryKinds)),
     description: Type.Optional(about('What it is for; null: empty.', Nullable(Text))),
     url: Type.Optional(about('The address: https, or oci for the other kinds.', Nullable(Type.String({ maxLength: 2000 })))),

@@ -20,7 +20,9 @@ const gracePeriod = 'deployment.termination_grace_period_seconds';
 
 const processSettings = {
   [gracePeriod]: about('Seconds between SIGTERM and SIGKILL; by default those of the installation.', seconds(3600)),
-  'security.read_only_root_filesystem': truth('Processes can write to volumes only; files of FILE variables cannot be placed'),
+  'security.read_only_root_filesystem': truth(
+    'Whether processes can write to volumes only; files of FILE variables cannot be placed then.',
+  ),
 };
 
 const rolloutSettings = {
@@ -31,10 +33,7 @@ const rolloutSettings = {
         RollingUpdate: 'New instances start before the others stop.',
         Recreate: 'The others stop first; it is unavailable in between.',
       },
-      {
-        default: 'RollingUpdate',
-        description: 'Recreate: the running instances stop before new ones start',
-      },
+      { default: 'RollingUpdate' },
     ),
   ),
 };
@@ -49,19 +48,19 @@ const buildSettings = {
     'The memory limit of a build in GiB; at most that of the installation.',
     Type.Integer({ minimum: 1, maximum: 1024 }),
   ),
-  'build.disable_buildkit_cache': truth('Every step of a build runs again, without the cache'),
+  'build.disable_buildkit_cache': truth('Whether every step of a build runs again, without the cache.'),
 };
 
 const gatewaySettings = {
   'deployment.custom_domain_check_enabled': Type.Boolean({
     default: true,
-    description: 'The log of a deployment reports DNS problems of custom domains',
+    description: 'Whether the log of a deployment reports DNS problems of custom domains.',
   }),
   'network.ingress.proxy_body_size_mb': Type.Integer({
     minimum: 0,
     maximum: 1_048_576,
     default: 0,
-    description: 'Requests that announce a longer body get 413; 0: no limit',
+    description: 'In MB: requests that announce a longer body get 413. 0: no limit.',
   }),
   'network.ingress.proxy_connect_timeout_seconds': about(
     'Seconds until an instance has to accept a connection.',
@@ -77,31 +76,31 @@ const gatewaySettings = {
   ),
   'network.ingress.whitelist_source_range': listed(
     '0.0.0.0/0,::/0',
-    'Addresses and networks, separated by commas; all others get 403',
+    'Addresses and networks, separated by commas; all others get 403.',
   ),
-  'network.ingress.denylist_source_range': listed('', 'Addresses and networks, separated by commas, that get 403'),
-  'network.ingress.enable_sticky_session': truth('A cookie keeps a client on one instance'),
+  'network.ingress.denylist_source_range': listed('', 'Addresses and networks, separated by commas, that get 403.'),
+  'network.ingress.enable_sticky_session': truth('Whether a cookie keeps a client on one instance.'),
   'network.ingress.force_ssl_redirect': Type.Boolean({
     default: true,
-    description: 'Requests over HTTP for custom domains that have a certificate are redirected to HTTPS (308)',
+    description: 'Whether requests over HTTP for custom domains with a certificate are redirected to HTTPS (308).',
   }),
   'network.ingress.enable_cors': truth(
-    'The gateway answers preflight requests, and pages of the allowed origins may read responses',
+    'Whether the gateway answers preflight requests, and pages of the allowed origins may read responses.',
   ),
-  'network.ingress.cors_allow_origin': listed('*', 'Origins, separated by commas; at least one'),
+  'network.ingress.cors_allow_origin': listed('*', 'Allowed origins, separated by commas; at least one.'),
   'network.ingress.cors_allow_methods': listed(
     'GET, PUT, POST, DELETE, PATCH, OPTIONS',
-    'Separated by commas; at least one',
+    'Allowed methods, separated by commas; at least one.',
     1000,
   ),
   'network.ingress.cors_allow_headers': listed(
     'DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization',
-    'Separated by commas; at least one',
+    'Allowed headers of requests, separated by commas; at least one.',
     4000,
   ),
   'network.ingress.extra_headers': listed(
     '{}',
-    'Headers of every response: the text of a JSON object of strings; at most 50, with 8000 characters in total',
+    'Headers of every response: the text of a JSON object of strings; at most 50, with 8000 characters in total.',
   ),
 };
 
@@ -114,10 +113,10 @@ const scalingSettings = {
     minimum: 1,
     maximum: 95,
     default: 60,
-    description: 'Instances are added while their average cpu utilization is higher, and removed while fewer would suffice',
+    description: 'Instances are added while their average CPU utilization is higher, and removed while fewer would suffice.',
   }),
   'hpa.memory.average_utilization_percent': Nullable(
-    Type.Integer({ minimum: 1, maximum: 95, description: 'As for cpu, for memory; null: memory is not considered' }),
+    Type.Integer({ minimum: 1, maximum: 95, description: 'The same for memory; null: memory is not considered.' }),
   ),
 };
 

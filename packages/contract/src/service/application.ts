@@ -39,7 +39,7 @@ export const Application = Named(
     docker_target_build_stage: Type.Optional(about('The stage that is built; null: the last.', Nullable(Type.String()))),
     cpu: Type.Optional(about('The CPU limit of an instance, in millicores.', Type.Integer())),
     memory: Type.Optional(about('The memory limit of an instance, in MB.', Type.Integer())),
-    gpu: Type.Optional(about('GPUs of an instance; always 0.', Type.Integer())),
+    gpu: Type.Optional(about('GPUs; always 0.', Type.Integer())),
     maximum_cpu: Type.Optional(about('What the cluster has, in millicores. Absent: unknown.', Type.Integer())),
     maximum_memory: Type.Optional(about('What the cluster has, in MB. Absent: unknown.', Type.Integer())),
     maximun_gpu: Type.Optional(about('What the cluster has; always 0. The spelling is the public one.', Type.Integer())),
@@ -128,7 +128,8 @@ export const applicationOperations = {
     ),
     description: `
       Builds and starts the newest commit of the branch, \`git_commit_id\`, or an earlier release by \`release_id\`,
-      which is a rollback. New instances replace the running ones when they are ready; if one fails, the former ones stay.
+      which is a rollback. New instances replace the running ones when they are ready; if one fails or takes longer than
+      \`Healthchecks\` allows, the former ones stay.
     `,
   }),
   ...restartOperations(kinds.APPLICATION),

@@ -54,7 +54,7 @@ export const Container = Named(
     entrypoint: Type.Optional(about('The program. Absent: that of the image.', Type.String())),
     cpu: about('The CPU limit of an instance, in millicores.', Type.Integer()),
     memory: about('The memory limit of an instance, in MB.', Type.Integer()),
-    gpu: about('GPUs of an instance; always 0.', Type.Integer()),
+    gpu: about('GPUs; always 0.', Type.Integer()),
     min_running_instances: about('The least instances.', Type.Integer()),
     max_running_instances: about('The most instances; -1: as the cluster can hold.', Type.Integer()),
     healthchecks: Healthchecks,
@@ -109,7 +109,8 @@ export const containerOperations = {
     answer: Type.Object({}),
     description: `
       Starts the image at its tag, at \`image_tag\`, which then becomes its tag, or an earlier release by \`release_id\`,
-      which is a rollback. New instances replace the running ones when they are ready; if one fails, the former ones stay.
+      which is a rollback. New instances replace the running ones when they are ready; if one fails or takes longer than
+      \`Healthchecks\` allows, the former ones stay.
     `,
   }),
   ...restartOperations(kinds.CONTAINER),

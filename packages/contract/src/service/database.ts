@@ -150,7 +150,7 @@ export const databaseOperations = {
     summary: 'Read the credentials of a database',
     description: `
       Returns host, port, login and password. They exist as soon as the database is created; it runs after its first
-      deployment. Services of the environment get the same as built-in variables, so you rarely need this.
+      deployment. Services of the environment get them as built-in variables, which \`createDatabase\` lists.
     `,
     scope: 'WRITE',
     target,

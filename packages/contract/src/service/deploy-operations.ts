@@ -16,7 +16,7 @@ const target = 'service' as const;
 const StatusOrPlan = Named(
   'ServiceStatusOrPlan',
   Type.Intersect([ServiceStatus, Type.Partial(Type.Object({ plan: DeploymentPlan }))]),
-  'The status of the service; for a dry run also the plan.',
+  'The status of the service; for a dry run the present one, and the plan.',
 );
 
 const releaseRow =
@@ -56,7 +56,8 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
         ${description}
 
         The request waits for its turn in the queue of the environment; a waiting one of the same caller and action is
-        merged with it. Wait for the end by the status or the stream. \`dry_run\` only returns the plan.
+        merged with it. Wait for the end by the status or the stream; \`getDeploymentStatusByDeploymentRequestId\` has its
+        \`execution_id\`. \`dry_run\` only returns the plan.
 
         | Code | Cause | Remedy |
         |---|---|---|
@@ -72,7 +73,7 @@ export function deployOperations<const K extends Kind, Request extends TSchema, 
       response: Named(
         `Deployed${kind.Noun}`,
         Type.Intersect([StatusOrPlan, answer]),
-        'The status after the request; for a dry run also the plan.',
+        'The status after the request; for a dry run the present one, and the plan.',
       ),
       errors: [400, 409],
     }),

@@ -113,7 +113,7 @@ export const Job = Named(
     description: Type.Optional(about('What it is for; may be empty.', Type.String())),
     cpu: about('The CPU limit of a run, in millicores.', Type.Integer()),
     memory: about('The memory limit of a run, in MB.', Type.Integer()),
-    gpu: about('GPUs of a run; always 0.', Type.Integer()),
+    gpu: about('GPUs; always 0.', Type.Integer()),
     max_nb_restart: Type.Optional(about('How often a failed run is repeated.', Type.Integer())),
     max_duration_seconds: Type.Optional(about('The longest run. Absent or 0: 24 hours.', Type.Integer())),
     auto_preview: about('Whether pull requests get a preview with it.', Type.Boolean()),

@@ -55,6 +55,22 @@ export function stop({ type }: Kind): string {
   }
 }
 
+/** Returns what a user does after the creation. Databases have no variables of their own. */
+export function nextStep({ type }: Kind): string {
+  return type === 'DATABASE' ? 'deploy it' : 'add variables, then deploy';
+}
+
+/** Returns the paragraph about the variables that other services get; empty for types that give none. */
+export function provides({ type }: Kind): string {
+  return type === 'DATABASE'
+    ? `
+
+       Other services of the environment get built-in variables with their next deployment:
+       \`DAVIT_<type>_Z<first 8 digits of the id>_\` with \`HOST\`, \`HOST_INTERNAL\`, \`PORT\`, \`LOGIN\`,
+       \`DEFAULT_DATABASE_NAME\`, and as secrets \`PASSWORD\`, \`DATABASE_URL\` and \`DATABASE_URL_INTERNAL\`.`
+    : '';
+}
+
 /** Returns whether a deployment takes the `release_id` of an earlier release. */
 export function hasRollback({ type }: Kind): boolean {
   return type !== 'DATABASE' && type !== 'TERRAFORM';

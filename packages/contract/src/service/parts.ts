@@ -153,7 +153,8 @@ export const Healthchecks = Named(
     ),
     liveness_probe: Type.Optional(about('A failing instance is restarted. null: only an exit counts.', Nullable(Probe))),
   }),
-  'The probes of a service.',
+  `The probes of a service. A deployment fails if an instance is not ready within 120 seconds by default; with a readiness
+   probe, within its \`initial_delay_seconds\` and as many periods as both thresholds say.`,
 );
 
 export const GitRepository = Named(
@@ -225,12 +226,7 @@ export const processFields = {
       Nullable(Type.Integer({ default: 512, minimum: 6, maximum: 2_147_483_647 })),
     ),
   ),
-  gpu: Type.Optional(
-    about(
-      'GPUs of an instance. Only 0 is possible: no cluster offers any.',
-      Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 })),
-    ),
-  ),
+  gpu: Type.Optional(about('GPUs; only 0 is possible.', Nullable(Type.Integer({ default: 0, minimum: 0, maximum: 1024 })))),
   // Newer clients send these two fields. Davit refuses values that it cannot enforce: users would believe that they
   // take effect.
   cpu_architecture: Type.Optional(

@@ -52,8 +52,8 @@ export function recordOperations<const K extends Kind, Shape extends TSchema, Ne
       tag,
       summary: `Create ${kind.one}`,
       description: `
-        Creates ${kind.one} in the environment. Nothing runs yet: add variables, then deploy. The service joins the
-        default deployment stage of its type. Fields that you leave out get their defaults.
+        Creates ${kind.one} in the environment. Nothing runs yet: ${effects.nextStep(kind)}. The service joins the
+        default deployment stage of its type. Fields that you leave out get their defaults.${effects.provides(kind)}
 
         | Code | Cause | Remedy |
         |---|---|---|

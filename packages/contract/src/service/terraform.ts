@@ -86,7 +86,7 @@ export const Terraform = Named(
               'TerraformVariable',
               Type.Object({
                 key: about('The name of the variable.', Type.String()),
-                value: Type.Optional(about('Its value; absent if it is a secret.', Type.String())),
+                value: Type.Optional(about('Its value; absent for a secret.', Type.String())),
                 secret: about('Whether the value is never shown again.', Type.Boolean()),
               }),
               'The value of a variable.',

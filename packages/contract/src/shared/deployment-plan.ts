@@ -33,7 +33,7 @@ export const DeploymentPlan = Named(
                     ),
                     expected_downtime: about('Whether the service is unavailable for a moment.', Type.Boolean()),
                     notes: about('Remarks, for example why it is not scaled.', Type.Array(Type.String())),
-                    changes: about('The fields that differ from the deployed release.', Type.Array(Type.String())),
+                    changes: about('The settings that differ from the deployed release, by path.', Type.Array(Type.String())),
                   }),
                   'What would be done with one service.',
                 ),

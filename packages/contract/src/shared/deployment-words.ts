@@ -1,4 +1,4 @@
-import { enumeration } from '../shape.ts';
+import { enumeration, neverSent } from '../shape.ts';
 
 /* Words of deployments: states, actions, stages, steps, and what is observed of a deployed service. */
 
@@ -18,7 +18,7 @@ export const serviceStates = enumeration('ServiceState', {
   EXECUTING: 'A command runs, for example of Terraform.',
   QUEUED: 'A request waits in the queue.',
   READY: 'Nothing is deployed.',
-  RECAP: 'Only in logs: the summary of errors.',
+  RECAP: neverSent,
   RESTARTED: 'The restart succeeded.',
   RESTARTING: 'Its instances are being replaced.',
   RESTART_ERROR: 'The restart failed.',
@@ -82,7 +82,7 @@ export const actionStatuses = enumeration('ActionStatus', {
   EXECUTING: 'A command runs.',
   CANCELED: 'It was canceled.',
   CANCELING: 'It is being canceled.',
-  NEVER: 'There was no action yet, or it was a dry run.',
+  NEVER: 'There was no action yet; or a dry run of an environment.',
 });
 
 export const subActions = enumeration('SubAction', {
@@ -99,11 +99,11 @@ export const triggerActions = enumeration('TriggerAction', {
   DELETE: 'Delete with everything on the cluster.',
   RESTART: 'Replace the instances.',
   STOP: 'Stop, and keep the data.',
-  DEPLOY_DRY_RUN: 'Only report what would change.',
-  TERRAFORM_FORCE_UNLOCK: 'Unlock the Terraform state.',
-  TERRAFORM_MIGRATE_STATE: 'Move the Terraform state.',
-  DELETE_RESOURCES_ONLY: 'Destroy resources, keep the record.',
-  UNKNOWN: 'Another action.',
+  DEPLOY_DRY_RUN: neverSent,
+  TERRAFORM_FORCE_UNLOCK: neverSent,
+  TERRAFORM_MIGRATE_STATE: neverSent,
+  DELETE_RESOURCES_ONLY: neverSent,
+  UNKNOWN: neverSent,
   UNINSTALL: 'Remove from the cluster, keep the record.',
 });
 
@@ -117,7 +117,7 @@ export const stageStatuses = enumeration('StageStatusWord', {
 });
 
 export const stepNames = enumeration('StepName', {
-  REGISTRY_CREATE_REPOSITORY: 'Prepare where the image is stored.',
+  REGISTRY_CREATE_REPOSITORY: neverSent,
   GIT_CLONE: 'Fetch the source.',
   BUILD_QUEUEING: 'Wait for a place to build.',
   BUILD: 'Build the image.',

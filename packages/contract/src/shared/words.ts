@@ -1,18 +1,21 @@
 import { enumeration } from '../shape.ts';
 
-/** Word lists of the contract, in its order. */
+/* Word lists of the contract, in its order. */
+
+/** Clients know plans by name. Here, all are the same. */
+const planWords = 'It has no effect.';
 export const plans = enumeration('Plan', {
-  FREE: 'A plan without charge.',
-  TEAM: 'A plan for a team.',
-  TEAM_YEARLY: 'A plan for a team, by the year.',
-  ENTERPRISE: 'A plan for an enterprise.',
-  ENTERPRISE_YEARLY: 'A plan for an enterprise, by the year.',
-  PROFESSIONAL: 'A plan for professionals.',
-  BUSINESS: 'A plan for a business.',
-  USER_2025: 'A plan of 2025 for one user.',
-  TEAM_2025: 'A plan of 2025 for a team; the default.',
-  BUSINESS_2025: 'A plan of 2025 for a business.',
-  ENTERPRISE_2025: 'A plan of 2025 for an enterprise.',
+  FREE: planWords,
+  TEAM: planWords,
+  TEAM_YEARLY: planWords,
+  ENTERPRISE: planWords,
+  ENTERPRISE_YEARLY: planWords,
+  PROFESSIONAL: planWords,
+  BUSINESS: planWords,
+  USER_2025: planWords,
+  TEAM_2025: 'The default; it has no effect.',
+  BUSINESS_2025: planWords,
+  ENTERPRISE_2025: planWords,
 });
 export type Plan = (typeof plans)[number];
 
@@ -69,7 +72,7 @@ export const databaseModes = enumeration('DatabaseMode', {
 });
 export const databaseAccessibilities = enumeration('DatabaseAccessibility', {
   PRIVATE: 'From services of its environment only.',
-  PUBLIC: 'Also from outside, at a port of its own, without TLS.',
+  PUBLIC: 'Also from outside, at a port of its own; with TLS if that is set up.',
 });
 
 /**

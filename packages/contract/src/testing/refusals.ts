@@ -2,8 +2,8 @@
 export const refusals: Readonly<Record<string, string>> = {
   createProjectEnvironmentVariableOverride: 'nothing is wider than a project, so there is nothing to override',
   createProjectSecretOverride: 'nothing is wider than a project, so there is nothing to override',
-  getClusterKubernetesEvents: 'only a deployed cluster of a vendor has them, and Davit deploys none yet',
-  getClusterTokenByClusterId: 'only a deployed cluster of a vendor has one, and Davit deploys none yet',
-  getInstallationHelmValues: 'only a deployed cluster of a vendor has them, and Davit deploys none yet',
+  getClusterKubernetesEvents: 'Davit reads no events of clusters yet',
+  getClusterTokenByClusterId: 'only a cluster that Davit installs would have one, and it installs none yet',
+  getInstallationHelmValues: 'Davit installs no chart of its own on clusters',
   stopCluster: 'Davit stops no cluster on which something is deployed, and no other one can be stopped',
 };

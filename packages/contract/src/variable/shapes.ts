@@ -11,7 +11,7 @@ const related = {
   variable_type: Words(variableTypes),
 };
 const common = {
-  id: about('Identifies the variable; it never changes.', Uuid),
+  id: about('Identifies it; it never changes.', Uuid),
   created_at: about('When it was created.', DateTime),
   updated_at: Type.Optional(about('When it was last changed.', DateTime)),
   key: about('The name in the environment of the process.', Type.String()),
@@ -95,7 +95,7 @@ const Value = Type.String({ maxLength: 524_288 });
 const value = Type.Optional(Nullable(Value));
 const path = Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
 const notes = {
-  description: about('What it is for, at most 255 characters; null: empty.', description),
+  description: about('What it is for; null: empty.', description),
   enable_interpolation_in_file: about('Whether `{{KEY}}` is replaced in the file; by default not.', interpolation),
 };
 

@@ -18,7 +18,7 @@ import { fullTraits } from './container-spec.ts';
 import { call } from './engine-api.ts';
 import { askVersion, describeEngine } from './describe.ts';
 import { Ends } from './ends.ts';
-import { inspectSelected, lacksRestartPolicy, restartPolicy, toInstance, type Inspection, type ReadyScope } from './instances.ts';
+import { inspectSelected, restartPolicy, toInstance, type Inspection, type ReadyScope } from './instances.ts';
 import { bridgeName } from './names.ts';
 import { followLogs } from './logs.ts';
 import { engineDisk } from './disk.ts';
@@ -60,7 +60,6 @@ export function createDockerDriver(input: DockerDriverInput): ClusterDriver {
 
 class DockerDriver implements ClusterDriver {
   readonly kind = 'docker';
-  readonly #engine: DockerDriverInput['engine'];
   readonly #scope: ReadyScope;
   readonly #memory: EngineMemory;
   readonly #ends = new Ends();
@@ -73,8 +72,7 @@ class DockerDriver implements ClusterDriver {
 
   constructor(input: DockerDriverInput) {
     const { docker, installation, isDirect, isLocal, publicAddress = fullTraits.publicAddress } = input;
-    this.#engine = input.engine;
-    this.#scope = { docker, installation, isDirect, isLocal };
+    this.#scope = { docker, installation, isDirect, isLocal, engine: input.engine };
     this.metrics = {
       ...engineMetrics(this.#scope),
       pressure: () => (isLocal ? pressureOf(this.#observed) : Promise.resolve([])),
@@ -114,7 +112,7 @@ class DockerDriver implements ClusterDriver {
   // policy restarts instances after a reboot even while Davit is not running. Podman 4.3 restarts without any pause
   // between attempts, so with Podman only Davit restarts instances.
   async setRestartPolicy(instances: readonly Instance[], signal: AbortSignal): Promise<void> {
-    if (this.#engine !== 'docker') return;
+    if (this.#scope.engine !== 'docker') return;
     const body = { RestartPolicy: { Name: restartPolicy } };
     try {
       await inParallel(instances, 4, ({ id }) =>
@@ -138,11 +136,7 @@ class DockerDriver implements ClusterDriver {
   }
 
   #toInstance(inspection: Inspection): Instance {
-    const needsRestartPolicy = this.#engine === 'docker' && lacksRestartPolicy(inspection);
-    const instance = {
-      ...toInstance(inspection, this.#scope.isDirect),
-      ...(needsRestartPolicy && { needsRestartPolicy: true as const }),
-    };
+    const instance = toInstance(inspection, this.#scope);
     if (instance.lastEnd === undefined) return instance;
     return { ...instance, lastEnd: this.#ends.complete(instance.id, instance.lastEnd) };
   }

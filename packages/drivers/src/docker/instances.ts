@@ -50,6 +50,7 @@ export interface Scope {
 export interface ReadyScope extends Scope {
   /** Whether the engine runs on this machine. */
   readonly isLocal: boolean;
+  readonly engine: 'docker' | 'podman';
 }
 
 interface Labelled {
@@ -156,7 +157,7 @@ function compareInstances(a: Inspection, b: Inspection): number {
 }
 
 /** Converts an inspection to an instance. Pure. */
-export function toInstance(inspection: Inspection, isDirect: boolean): Instance {
+export function toInstance(inspection: Inspection, { isDirect, engine }: Pick<ReadyScope, 'isDirect' | 'engine'>): Instance {
   const labels = labelsOf(inspection);
   const state = toState(inspection.State);
   const address = state === 'RUNNING' ? addressOf(inspection) : null;
@@ -180,6 +181,8 @@ export function toInstance(inspection: Inspection, isDirect: boolean): Instance 
     endpoints: state === 'RUNNING' ? toEndpoints(inspection, isDirect) : [],
     ...(address !== null && { address }),
     ...(labels[label.addressed] === 'true' && { isAddressed: true as const }),
+    // With Podman, only Davit restarts instances.
+    ...(engine === 'docker' && lacksRestartPolicy(inspection) && { needsRestartPolicy: true as const }),
   };
 }
 
@@ -194,7 +197,7 @@ function toLastEnd({ State }: Inspection, state: InstanceState): { readonly last
 export const restartPolicy = 'unless-stopped';
 
 /** Returns whether the engine does not restart a container by itself. */
-export function lacksRestartPolicy({ HostConfig }: Inspection): boolean {
+function lacksRestartPolicy({ HostConfig }: Inspection): boolean {
   return HostConfig.RestartPolicy?.Name !== restartPolicy;
 }
 

@@ -75,7 +75,7 @@ async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await awaitRun(wait, inspection, exited);
     // The instance has just passed its check, so it is not inspected again.
-    if (outcome.type === 'READY') return toInstance(inspection, scope.isDirect);
+    if (outcome.type === 'READY') return toInstance(inspection, scope);
     const now = await inspectAgain(wait, inspection);
     if (outcome.type === 'LATE' && now.State.Running) {
       if (exited !== null && isLikelyToExit(now, exited)) throw counted(exited.failure, attempt);
@@ -83,7 +83,7 @@ async function awaitInstance(wait: Wait, first: Inspection): Promise<Instance> {
     }
     const failure = await exitFailure(scope, now, signal);
     if (attempt > revivals || failure.code !== 'PROCESS_EXITED' || Date.now() >= wait.deadline) throw counted(failure, attempt);
-    context.log(`Instance ${toInstance(now, true).index}: ${failure.message} Starting it again (${attempt} of ${revivals}).`);
+    context.log(`Instance ${toInstance(now, scope).index}: ${failure.message} Starting it again (${attempt} of ${revivals}).`);
     exited = { failure, ranMilliseconds: Date.parse(now.State.FinishedAt) - Date.parse(now.State.StartedAt) };
     await abortablePause(backoffMilliseconds(attempt, firstRevivalPauseMilliseconds, 1000), signal);
     await startAgain(wait, now);
@@ -160,7 +160,7 @@ async function awaitRun(wait: Wait, inspection: Inspection, exited: Exited | nul
     {
       inspection,
       missing: () => awaitedPorts(wait.workload, seen),
-      say: (line) => wait.context.log(`Instance ${toInstance(inspection, true).index}: ${line}`),
+      say: (line) => wait.context.log(`Instance ${toInstance(inspection, wait.scope).index}: ${line}`),
     },
     signal,
   );
@@ -210,7 +210,7 @@ interface Watch {
 
 async function untilReady(wait: Wait, inspection: Inspection, watch: Watch): Promise<Outcome> {
   const { workload } = wait;
-  const instance = toInstance(inspection, wait.scope.isDirect);
+  const instance = toInstance(inspection, wait.scope);
   const ports = workload.ports.filter(({ protocol }) => protocol !== 'UDP').map(({ internalPort }) => internalPort);
   if (workload.readiness) await untilProbed(wait, workload.readiness, { ...watch, instance });
   else if (ports.length > 0) await untilListening(wait, inspection, { ...watch, instance, ports });

@@ -164,11 +164,12 @@ export function tcpListener(settings: TcpListenerSettings, route: TcpRoute): str
   if (tls === null) return `listen ${name} from tcp\n  ${bind}\n${servers}`;
   const address = `abns@davit-tls-${instance}-${route.listenPort}`;
   const [answering, taking] = answersTlsRequests ? tlsRequestRules(tls) : ['', ''];
-  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The first bytes
-  // of another protocol may look like those of TLS, such as the length of a message; the tenth byte is part of a version
-  // in a greeting of TLS. The last content rule is reached after the delay by a client that has sent nothing, or only a
-  // part of a greeting: otherwise it would hold three descriptors for as long as an idle client of a database may. For
-  // the same reason the terminator has a short timeout, which ends with the handshake: after it the tunnel's counts.
+  // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The first
+  // bytes of another protocol may look like those of TLS, such as the length of a message; the tenth byte of a greeting
+  // of TLS is part of a version. The last content rule is reached after the delay by a client that has sent nothing, or
+  // only a part of a greeting: otherwise it would hold three descriptors for as long as a client of a database may be
+  // idle. For the same reason the terminator has a short timeout. It ends with the handshake: after that the tunnel's
+  // counts.
   return `frontend port_${route.listenPort} from tcp
   ${bind}
   tcp-request inspect-delay ${handshakeSeconds}s

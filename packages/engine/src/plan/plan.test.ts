@@ -77,7 +77,7 @@ describe('stages', () => {
 });
 
 describe('what changes', () => {
-  test('is named without values', () => {
+  test('is named by the words of the API, without values', () => {
     const former = config({
       environment: [
         { name: 'A', parts: ['one'] },
@@ -91,7 +91,7 @@ describe('what changes', () => {
         { name: 'C', parts: [{ secret: 's' }] },
       ],
     });
-    expect(changesBetween(former, next)).toEqual(['memoryMiB', 'variable A changed', 'variable C added', 'variable B removed']);
+    expect(changesBetween(former, next)).toEqual(['memory', 'variables.A', 'variables.B', 'variables.C']);
   });
 
   test('is nothing for equal configurations and for a first deployment', () => {

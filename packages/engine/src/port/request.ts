@@ -68,7 +68,7 @@ export interface PlannedService {
   readonly expectedDowntime: boolean;
   /** Remarks for the reader: why a build is needed or not, why there is downtime. */
   readonly notes: readonly string[];
-  /** Names of the fields and variables that differ from what runs now; never their values. */
+  /** Paths of the settings that differ from what runs now; never their values. */
   readonly changes: readonly string[];
 }
 

@@ -22,7 +22,7 @@ test('each status has its name', () => {
 });
 
 test('the page that failures link to has a place for each cause', () => {
-  const page = new Reference('1', document).page('/errors');
+  const page = new Reference('1', new Map([['errors.md', document]])).page('/errors');
   for (const cause of Object.keys(causes)) expect(page).toContain(`<h3 id="${cause.toLowerCase()}">${cause}</h3>`);
   expect(page).toContain('<code>DAVIT_RATE_LIMIT</code>');
   expect(page).not.toContain('<API token>');

@@ -11,18 +11,7 @@ import { fullTime } from '../../time.ts';
 import { sentence } from '../../words.ts';
 import { differences } from './differences.ts';
 
-const types = [
-  'CREATE',
-  'UPDATE',
-  'DELETE',
-  'CLONE',
-  'ACCEPT',
-  'EXPORT',
-  'TRIGGER_DEPLOY',
-  'TRIGGER_STOP',
-  'DEPLOYED',
-  'DEPLOY_FAILED',
-];
+const types = ['CREATE', 'UPDATE', 'DELETE', 'CLONE', 'ACCEPT', 'TRIGGER_DEPLOY', 'TRIGGER_STOP', 'DEPLOYED', 'DEPLOY_FAILED'];
 const targets = [
   'ORGANIZATION',
   'PROJECT',

@@ -28,7 +28,8 @@ export function framed(page: Page, sections: readonly Section[], version: string
           <a class="home" href="/docs"><span class="tile" aria-hidden="true">D</span><span>Davit API</span></a>
           <button type="button" class="find" id="find" aria-haspopup="dialog" hidden><span>Search</span><kbd>Ctrl K</kbd></button>
           <nav class="links" aria-label="More">
-            <a href="/docs/errors">Errors</a><a href="/openapi.json">OpenAPI</a><a href="/console/">Console</a>
+            <a href="/docs/guides">Guides</a><a href="/docs/errors">Errors</a><a href="/openapi.json">OpenAPI</a
+            ><a href="/console/">Console</a>
           </nav>
         </header>
         <div class="columns">

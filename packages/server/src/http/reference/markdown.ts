@@ -1,11 +1,11 @@
 import { escaped, Html } from './html.ts';
 
-/** Returns the address of the page about a word that stands in backticks; undefined if there is none. */
+/** Returns the address of what a word in backticks, or the target of a link, means; undefined if there is none. */
 export type AddressOf = (word: string) => string | undefined;
 
 /**
- * Returns descriptions as HTML. The words of the contract and docs/errors.md use paragraphs, lists, tables, headings,
- * code, bold words and links, and nothing else. Code that names an operation, a type or an error code leads to it.
+ * Returns descriptions as HTML. The words of the contract and the pages of docs/ use paragraphs, lists, tables, code,
+ * bold words and links, and nothing else here. Code that names an operation, a type or an error code leads to it.
  */
 export function markdown(text: string, addressOf: AddressOf): Html {
   const blocks = text
@@ -22,7 +22,7 @@ export function inline(text: string, addressOf: AddressOf): Html {
 
 /** Separates a list from the line above it, as both are one block. */
 function withoutLeadOfList(block: string): readonly string[] {
-  const start = block.search(/^- /m);
+  const start = block.search(/^(- |1\. )/m);
   return start > 0 ? [block.slice(0, start).trim(), block.slice(start)] : [block];
 }
 
@@ -30,6 +30,11 @@ function blockOf(block: string, addressOf: AddressOf): string {
   if (block.startsWith('- ')) {
     const items = block.slice(2).split(/\n- /);
     return `<ul>${items.map((item) => `<li>${line(item, addressOf)}</li>`).join('')}</ul>`;
+  }
+  const [, number] = /^(\d+)\. /.exec(block) ?? [];
+  if (number !== undefined) {
+    const items = block.replace(/^\d+\. /, '').split(/\n\d+\. /);
+    return `<ol start="${number}">${items.map((item) => `<li>${line(item, addressOf)}</li>`).join('')}</ol>`;
   }
   return block.startsWith('|') ? table(block, addressOf) : `<p>${line(block, addressOf)}</p>`;
 }
@@ -51,21 +56,31 @@ export function tableRows(block: string): readonly (readonly string[])[] {
 }
 
 function line(text: string, addressOf: AddressOf): string {
+  return parts(text, addressOf).replaceAll(/\*\*(.+?)\*\*/gs, '<strong>$1</strong>');
+}
+
+/** Links whose target has no page keep their text only. Pictures are not served. */
+function parts(text: string, addressOf: AddressOf): string {
   return text
-    .split(/(`[^`]+`)/)
-    .map((part) => (part.startsWith('`') ? code(part.slice(1, -1), addressOf) : plain(part)))
+    .split(/(!?\[[^\]]*\]\([^)]+\)|`[^`]+`)/)
+    .map((part) => {
+      const [, label, target = ''] = /^\[([^\]]*)\]\(([^)]+)\)$/.exec(part) ?? [];
+      if (label !== undefined)
+        return linked(
+          parts(label, () => undefined),
+          addressOf(target),
+        );
+      if (part.startsWith('`')) return code(part.slice(1, -1), addressOf);
+      return part.startsWith('![') ? '' : escaped(part);
+    })
     .join('');
 }
 
+/** Asterisks in code mean themselves. */
 function code(word: string, addressOf: AddressOf): string {
-  const address = addressOf(word);
-  const text = `<code>${escaped(word)}</code>`;
-  return address === undefined ? text : `<a href="${escaped(address)}">${text}</a>`;
+  return linked(`<code>${escaped(word).replaceAll('*', '&#42;')}</code>`, addressOf(word));
 }
 
-/** Links lead to files of the repository, which this server does not serve: only their texts remain. */
-function plain(text: string): string {
-  return escaped(text)
-    .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1')
-    .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>');
+function linked(content: string, address: string | undefined): string {
+  return address === undefined ? content : `<a href="${escaped(address)}">${content}</a>`;
 }

@@ -2,7 +2,7 @@ import { exampleOf, type Example } from '@davit/contract/examples';
 import { clientCall, curlCall } from './calls.ts';
 import { fieldList, parameterList, type FieldsOptions } from './fields.ts';
 import { html, type Html } from './html.ts';
-import { errorAddress } from './links.ts';
+import { codeAddress } from './links.ts';
 import { inline, markdown, type AddressOf } from './markdown.ts';
 import type { Answer, Body, Entry, ErrorRow, Model, Parameter } from './model.ts';
 import { groupAddress } from './order.ts';
@@ -68,14 +68,16 @@ function requestSection({ request }: Entry, context: PageContext): Html | undefi
 
 function answerSection({ status, body }: Answer, { operation }: Entry, context: PageContext): Html {
   const { events } = operation;
+  // The second answer of an operation has no body, and so no fields whose anchors begin with its own.
+  const id = status === operation.status ? 'answer' : `answer-${status}`;
   const title = html`Answer <span class="status">${status}</span> ${body === undefined ? undefined : typeOf(body)}`;
-  if (body === undefined) return section(title, 'answer', html`<p class="words">No body.</p>`);
+  if (body === undefined) return section(title, id, html`<p class="words">No body.</p>`);
   const stream =
     events === undefined
       ? undefined
       : html`<p class="words">Server-sent events until you disconnect. Each event has one of these shapes.</p>`;
   const schema = events === undefined ? body.schema : { anyOf: eventShapes(body) };
-  return section(title, 'answer', html`${stream}${bodyFields({ ...body, schema }, optionsOf(context, 'answer-', false))}`);
+  return section(title, id, html`${stream}${bodyFields({ ...body, schema }, optionsOf(context, 'answer-', false))}`);
 }
 
 /** Returns the shapes of the events of a stream, which stand in the keyword `contentSchema`. */
@@ -92,12 +94,12 @@ function bodyFields(body: Body, options: FieldsOptions): Html {
   return fieldList(body.schema, options) ?? html`<p class="words">${body.schema.description ?? 'It has no fields.'}</p>`;
 }
 
-function errorSection(entry: Entry, { addressOf, model }: PageContext): Html {
-  const own = entry.errors.map((row) => errorItem(row, addressOf));
+function errorSection(entry: Entry, context: PageContext): Html {
+  const own = entry.errors.map((row) => errorItem(row, context));
   const known = new Set(entry.errors.map(({ code }) => code));
   const others = generalCodes(entry)
     .filter((code) => !known.has(code))
-    .flatMap((code) => model.errors.get(code) ?? []);
+    .flatMap((code) => context.model.errors.get(code) ?? []);
   const list =
     own.length === 0
       ? undefined
@@ -111,16 +113,16 @@ function errorSection(entry: Entry, { addressOf, model }: PageContext): Html {
       <details class="nested">
         <summary>${own.length === 0 ? 'Codes' : 'Further codes'} that this operation shares with others</summary>
         <ul class="errors">
-          ${others.map((row) => errorItem(row, addressOf))}
+          ${others.map((row) => errorItem(row, context))}
         </ul>
       </details>`,
   );
 }
 
-function errorItem({ code, status, cause, remedy }: ErrorRow, addressOf: AddressOf): Html {
+function errorItem({ code, status, cause, remedy }: ErrorRow, { addressOf, model }: PageContext): Html {
   return html`<li>
     <div class="field-head">
-      <a href="${errorAddress(code)}"><code>${code}</code></a> <span class="type">${status}</span>
+      <a href="${codeAddress(code, model)}"><code>${code}</code></a> <span class="type">${status}</span>
     </div>
     <div class="words">
       <p>${inline(cause, addressOf)}</p>

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { operationList, tagSections } from '@davit/contract';
 import { expect, test } from 'vitest';
+import { readGuides } from './guides.ts';
 import { Reference } from './reference.ts';
 
-const errors = await readFile(new URL('../../../../../docs/errors.md', import.meta.url), 'utf8');
-const reference = new Reference('1.2.3', errors);
+const reference = new Reference('1.2.3', await readGuides(new URL('../../../../../docs/', import.meta.url)));
 
 /** Returns the page without the frame around it. */
 function contentOf(address: string): string {
@@ -24,19 +23,49 @@ test('every operation is in the contents once, and its page has all parts', () =
   }
 });
 
-test('every link of every page leads to a page, and every page is of this server', () => {
-  const addresses = new Set(['/docs']);
-  for (const address of addresses) {
+/** Addresses of other parts of the server. */
+const others = new Set(['/console/reference.css', '/console/reference.js', '/openapi.json', '/console/']);
+
+test('every link of every page leads to a page and a part of it, and every page is of this server', () => {
+  const pages = new Map<string, ReadonlySet<string>>();
+  const links = new Map([['/docs', 'the beginning']]);
+  for (const [link, from] of links) {
+    const [address = ''] = link.split('#');
+    if (pages.has(address) || others.has(link)) continue;
     const page = reference.page(address.slice('/docs'.length) || '/') ?? '';
-    expect({ address, has: page !== '' }).toEqual({ address, has: true });
-    for (const [, link = ''] of page.matchAll(/(?:href|src)="([^"#]+)/g)) {
-      expect({ address, link: link.startsWith('/') ? '' : link }).toEqual({ address, link: '' });
-      if (link.startsWith('/docs')) addresses.add(link);
-    }
+    expect({ link, from, has: page !== '' }).toEqual({ link, from, has: true });
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+    const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
+    expect({ address, twice }).toEqual({ address, twice: [] });
+    pages.set(address, new Set(ids));
+    for (const [, to = ''] of page.matchAll(/(?:href|src)="([^"]+)"/g))
+      links.set(to.startsWith('#') ? `${address}${to}` : to, address);
   }
-  // The groups, operations, types, the first page and the errors.
-  expect(addresses.size).toBeGreaterThan(operationList.length + tagSections.length);
+  const lost = [...links].filter(([link]) => {
+    const [address = '', anchor] = link.split('#');
+    return anchor !== undefined && pages.get(address)?.has(anchor) !== true;
+  });
+  expect(lost).toEqual([]);
+  // The groups, operations, types, guides, the first page and the errors.
+  expect(pages.size).toBeGreaterThan(operationList.length + tagSections.length);
 }, 60_000);
+
+test('the page of errors and the guides lead to the guides that they name, to the part in question', () => {
+  expect(contentOf('/errors')).toContain('<a href="/docs/guides/people#a-lost-password">people.md</a>');
+  expect(contentOf('/guides/people')).toContain('<h2 id="a-lost-password">');
+  expect(contentOf('/guides')).toContain('<a href="/docs/guides/roll-back-an-application">');
+  expect(contentOf('/guides/roll-back-an-application')).toContain('<a href="/docs/guides/');
+  expect(contentOf('/guides/backups')).toMatch(/<strong>Monitor the age[^*]*<code>[^*]*<\/strong>/);
+  const guide = contentOf('/guides/git-remote');
+  expect(guide).toMatch(/<ol start="1">[\s\S]*<div class="code"><pre tabindex="0">/);
+  expect(guide).not.toMatch(/```|<p>#|\]\(/);
+});
+
+test('a word that has another meaning than a code or a type leads nowhere', () => {
+  expect(contentOf('/types/DeploymentStatus')).toContain('<code>NEVER_DEPLOYED</code>: Nothing');
+  expect(contentOf('/errors')).toContain('has no <code>Origin</code>');
+  expect(contentOf('/operations/stopApplication')).toContain('<a href="/docs/errors#never_deployed">');
+});
 
 test('a page tells fields with types, limits and values, who may, and own errors with cause and remedy', () => {
   const page = contentOf('/operations/deployApplication');

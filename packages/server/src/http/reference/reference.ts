@@ -1,8 +1,9 @@
 import { operationList } from '@davit/contract';
 import { errorsPage } from './errors-page.ts';
+import { addressesOfFiles, fileAt, guidePage, titleOf, type Guides } from './guides.ts';
 import { framed, type Page } from './frame.ts';
 import { html } from './html.ts';
-import { addressesIn } from './links.ts';
+import { addressesIn, addressesInText } from './links.ts';
 import { readModel } from './model.ts';
 import { operationPage, type PageContext } from './operation-page.ts';
 import { groupAddress, readingOrder, type Group, type Section } from './order.ts';
@@ -18,15 +19,14 @@ const missing = html`<div class="prose">
 /** The pages of the reference of the API. They are made from the contract when they are asked for. */
 export class Reference {
   readonly #version: string;
-  readonly #errors: string;
+  readonly #guides: Guides;
   readonly #sections: readonly Section[] = readingOrder(operationList);
   readonly #groups: ReadonlyMap<string, Group>;
   #context: PageContext | undefined;
 
-  /** `errors` is the text of docs/errors.md. */
-  constructor(version: string, errors: string) {
+  constructor(version: string, guides: Guides) {
     this.#version = version;
-    this.#errors = errors;
+    this.#guides = guides;
     const groups = this.#sections.flatMap((section) => section.groups);
     this.#groups = new Map(groups.map((group) => [group.address, group]));
   }
@@ -49,7 +49,9 @@ export class Reference {
 
   #pageOf(address: string): Page | undefined {
     if (address === '/') return { title: 'Start', content: startPage(this.#sections) };
-    if (address === '/errors') return { title: 'Errors', content: errorsPage(this.#errors, this.#read().addressOf) };
+    if (address === '/errors') return this.#errorsPage();
+    const guide = fileAt(address, this.#guides);
+    if (guide !== undefined) return this.#guidePage(guide);
     const [, kind = '', name = ''] = /^\/([^/]+)\/([^/]+)$/.exec(address) ?? [];
     switch (kind) {
       case 'groups':
@@ -61,6 +63,21 @@ export class Reference {
       default:
         return undefined;
     }
+  }
+
+  #errorsPage(): Page {
+    const { model } = this.#read();
+    const [inText, ofFiles] = [addressesInText(model), addressesOfFiles(this.#guides)];
+    return { title: 'Errors', content: errorsPage(this.#errors, model, (word) => inText(word) ?? ofFiles(word)) };
+  }
+
+  #guidePage(file: string): Page {
+    const content = guidePage(file, this.#guides, addressesInText(this.#read().model));
+    return { title: titleOf(this.#guides.get(file) ?? ''), content };
+  }
+
+  get #errors(): string {
+    return this.#guides.get('errors.md') ?? '';
   }
 
   #groupPage(name: string): Page | undefined {

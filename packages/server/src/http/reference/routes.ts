@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageHeaders } from '../console.ts';
 import { staticText, type StaticText } from '../static-text.ts';
 import type { Reference } from './reference.ts';
 
-const errorsFile = new URL('../../../../../docs/errors.md', import.meta.url);
+const documentation = new URL('../../../../../docs/', import.meta.url);
 
 /** Pages that are kept after they were made, some 50 KB each. Others are made again, in a few milliseconds. */
 const mostKept = 64;
@@ -46,6 +45,6 @@ function textOf(page: string | undefined): StaticText | undefined {
 
 /** Loads the pages and the examples when somebody reads the reference, as most servers are never asked for it. */
 async function makeReference(version: string): Promise<Reference> {
-  const [{ Reference }, errors] = await Promise.all([import('./reference.ts'), readFile(errorsFile, 'utf8')]);
-  return new Reference(version, errors);
+  const [{ Reference }, { readGuides }] = await Promise.all([import('./reference.ts'), import('./guides.ts')]);
+  return new Reference(version, await readGuides(documentation));
 }

@@ -1,6 +1,6 @@
 import type { ReferenceRow } from '@davit/contract';
 import { fieldAnchor, propertiesOf } from './fields.ts';
-import { errorAddress } from './links.ts';
+import { causeAddress, codeAddress } from './links.ts';
 import type { Entry, Model } from './model.ts';
 import { operationAddress, type Section } from './order.ts';
 import { typeAddress } from './schema.ts';
@@ -27,10 +27,10 @@ export function searchRows(model: Model, sections: readonly Section[]): readonly
       'error',
       code,
       '',
-      errorAddress(code),
+      codeAddress(code, model),
       `${cause}. ${remedy}`,
     ]),
-    ...[...model.causes].map(([code, words]): ReferenceRow => ['error', code, 'Failed deployment', errorAddress(code), words]),
+    ...[...model.causes].map(([code, words]): ReferenceRow => ['error', code, 'Failed deployment', causeAddress(code), words]),
   ];
 }
 

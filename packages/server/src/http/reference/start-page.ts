@@ -49,6 +49,10 @@ const journeys: readonly Journey[] = [
     steps: [
       ['getApplicationStatus', '`failure` has the cause, what to do, the last lines, and what changed since it last worked.'],
       [
+        'getDeploymentStatusByDeploymentRequestId',
+        'Leads from the `deployment_request_id` of an answer to the `execution_id` of its deployment, if a later one has begun.',
+      ],
+      [
         'listEnvironmentLogs',
         'All lines of a deployment, those of its build included. Send the `execution_id` of the status as `version`.',
       ],
@@ -78,7 +82,10 @@ export DAVIT_TOKEN=dvt_…                    # your token
 curl "$DAVIT_SERVER/organization" -H "Authorization: Token $DAVIT_TOKEN"</pre>
       </div>
       <div class="journeys">${journeys.map(journeyOf)}</div>
-      <p class="words"><a href="/docs/errors">All errors and all causes of failed deployments</a>, each with its remedy.</p>
+      <p class="words">
+        <a href="/docs/errors">All errors and all causes of failed deployments</a>, each with its remedy.
+        <a href="/docs/guides">Guides</a> explain each subject.
+      </p>
     </section>
     ${conventions}
     <section id="operations">

@@ -198,6 +198,9 @@ test('one with a kubeconfig that it takes is deployed, runs environments, and sh
   const refused = { status: 409, code: 'CLUSTER_KIND_UNSUPPORTED' };
   await expect(client.call('stopCluster', { params: ids })).rejects.toMatchObject(refused);
   await expect(client.call('upgradeCluster', { params: ids })).rejects.toMatchObject(refused);
+  const query = { from_date_time: '2026-01-01T00:00:00Z', to_date_time: '2026-01-02T00:00:00Z' };
+  const events = client.call('getClusterKubernetesEvents', { params: { clusterId: ids.clusterId }, query });
+  await expect(events).rejects.toMatchObject({ ...refused, message: expect.stringContaining('with kubectl') });
 });
 
 test('services may not be larger than the cluster of their own environment', async () => {

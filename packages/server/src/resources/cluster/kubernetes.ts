@@ -13,7 +13,10 @@ export async function readEvents(deps: Needs<'database'>, caller: Caller, cluste
   if (Date.parse(query.to_date_time) < Date.parse(query.from_date_time)) {
     throw invalid('to_date_time', 'must not be before from_date_time');
   }
-  if (!isLocal(row)) throw notDeployed(row, 'Davit reads no events of it');
+  if (!isLocal(row)) {
+    if (row.kubernetes === 'MANAGED' || !row.has_access) throw notDeployed(row, 'Davit reads no events of it');
+    throw unsupported(`Davit reads no events of clusters: read those of ${row.name} with kubectl and its kubeconfig.`);
+  }
   throw unsupported(
     `The cluster ${row.name} is the container engine of this machine, which keeps no events. What happened to a service is in its ` +
       'log, its deployment history and the deployment logs of its environment; the live streams report it as it happens.',

@@ -226,7 +226,8 @@ export async function readRequestStatus(deps: Needs<'database' | 'engine'>, call
   await callerAt(deps, caller, operations.streamDeployment, { deploymentRequestId: id });
   const view = await deps.engine.deployment(deps.database, id);
   if (view === null) throw notFound('deployment request');
-  return { deployment_request_id: id, environment_id: view.environmentId, status: view.state };
+  const { environmentId: environment_id, executionId: execution_id } = view;
+  return { deployment_request_id: id, environment_id, status: view.state, execution_id };
 }
 
 /** Returns the links of all services of an environment. */

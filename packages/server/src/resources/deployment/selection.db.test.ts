@@ -118,7 +118,8 @@ test('each answer names the request that it queued, also while others wait', asy
   await settled(it.at);
   for (const id of ids) {
     const status = await api.call('getDeploymentStatusByDeploymentRequestId', { query: { deploymentRequestId: id ?? '' } });
-    expect(status).toMatchObject({ status: 'DEPLOYED' });
+    const execution_id = expect.stringContaining(it.at.params.environmentId);
+    expect(status).toMatchObject({ status: 'DEPLOYED', execution_id });
   }
 });
 

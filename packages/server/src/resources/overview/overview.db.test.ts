@@ -143,6 +143,7 @@ test('a project shows the status of its environments, a stage that of its servic
     deployment_request_id: requestId,
     environment_id: first,
     status: 'DEPLOYMENT_QUEUED',
+    execution_id: null,
   });
   const overview = await api.call('getProjectEnvironmentsOverview', { params: { projectId } });
   expect(overview.results).toMatchObject([
