@@ -42,6 +42,11 @@ test('what is written is read back', () => {
   );
 });
 
+test.each(['\u2028', 'a\u2029b', '# \u2028'])('a line separator of Unicode is part of a value: %j', (value) => {
+  expect(parseEnvironmentFile(environmentLine('KEY', value)).get('KEY')).toBe(value);
+  expect(parseEnvironmentFile('A=1 # \u2028 comment').get('A')).toBe('1');
+});
+
 test('a value with a dollar sign stays as it is in a shell', () => {
   expect(environmentLine('PASSWORD', 'a$b c')).toBe("PASSWORD='a$b c'");
 });

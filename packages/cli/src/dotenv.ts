@@ -7,12 +7,13 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
     if (/^\s*(#|$)/.test(line)) continue;
-    const match = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/.exec(line);
+    // `.` does not match the line separators of Unicode, which end no line of such a file.
+    const match = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*([^\r]*)$/.exec(line);
     if (match === null) throw misused(`Line ${at + 1} is not of the form KEY=value.`);
     const [, key = '', rest = ''] = match;
     const quote = /^["']/.exec(rest)?.[0];
     if (quote === undefined) {
-      found.set(key, rest.replace(/(^|\s+)#.*$/, '').trimEnd());
+      found.set(key, rest.replace(/(^|\s+)#.*$/s, '').trimEnd());
       continue;
     }
     let quoted = rest.slice(1);
@@ -23,7 +24,7 @@ export function parseEnvironmentFile(text: string): Map<string, string> {
       quoted += `\n${lines[at]}`;
     }
     const value = quoted.slice(0, endOf(quoted, quote));
-    if (!/^\s*(#.*)?$/.test(quoted.slice(value.length + 1))) {
+    if (!/^\s*(#.*)?$/s.test(quoted.slice(value.length + 1))) {
       throw misused(`Line ${at + 1} has text after the quotation mark that ends the value of ${key}.`);
     }
     found.set(key, quote === '"' ? unescaped(value) : value);
