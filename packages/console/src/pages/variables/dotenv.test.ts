@@ -31,6 +31,10 @@ test('a .env file is read as shells read it: export, comments, quotes, several l
   expect(parseDotenv(text).problems).toEqual([]);
 });
 
+test('a comment may contain line separators of Unicode', () => {
+  expect(read('A=1 # \u2028 x\nB="2" # \u2029 x')).toEqual({ A: '1', B: '2' });
+});
+
 test('what cannot be read is named by its line, and the rest is read', () => {
   const { entries, problems } = parseDotenv('just words\n1A=b\nA="open\nB=2\nC="x" y\nB=3\nD=${B}/x\n=x');
   expect(entries).toEqual([

@@ -73,7 +73,7 @@ function entryAt(lines: readonly string[], at: number): Found | { readonly probl
   const rest = line.slice(whole.length);
   const quote = rest.charAt(0);
   if (quote !== '"' && quote !== "'" && quote !== '`') {
-    return { key, value: rest.replace(/(^|\s)#.*$/, '').trim(), length: 1, isLiteral: false };
+    return { key, value: rest.replace(/(^|\s)#.*$/s, '').trim(), length: 1, isLiteral: false };
   }
   return quoted([rest, ...lines.slice(at + 1)].join('\n'), quote, key);
 }
@@ -89,7 +89,7 @@ function quoted(text: string, quote: string, key: string): Found | { readonly pr
       value += escapes[next] ?? ('"\\$`\n'.includes(next) ? next : `\\${next}`);
     } else if (character === quote) {
       const after = /^[^\n]*/.exec(text.slice(index + 1))?.[0] ?? '';
-      if (!/^\s*(#.*)?$/.test(after)) return { problem: `There is text after the closing ${quote} of ${key}.` };
+      if (!/^\s*(#.*)?$/s.test(after)) return { problem: `There is text after the closing ${quote} of ${key}.` };
       return { key, value, length: text.slice(0, index).split('\n').length, isLiteral: quote !== '"' };
     } else value += character;
   }
