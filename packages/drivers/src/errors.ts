@@ -33,7 +33,8 @@ export const causes = {
     'The registry could not be reached from the container engine. Check its address and the network of this machine; deploying again is safe.',
   START_FAILED:
     'The engine could not start the process. Check entrypoint and arguments: the program must exist in the image, be executable, and be built for this machine’s processor.',
-  PROCESS_EXITED: 'The process exited instead of staying up. Its last lines mostly say why; a service must stay in the foreground.',
+  PROCESS_EXITED:
+    'The process exited instead of staying up. Its last lines mostly say why; a service must stay in the foreground.',
   JOB_FAILED:
     'The job exited with a code other than 0, after all restarts that max_nb_restart allows. Its last lines mostly say why: correct the job, then deploy again.',
   JOB_TIMEOUT:
