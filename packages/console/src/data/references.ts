@@ -47,8 +47,8 @@ interface Kept {
 
 /**
  * Reads the variables of a service, and keeps the part that decides about its references. They are read again only if
- * it or the variables of the environment changed since, or after some minutes: a second edit of a service that is out of
- * date already has no sign.
+ * it or the variables of the environment changed since, or after some minutes: a second edit of a service that is out
+ * of date already has no sign.
  */
 const digestIn = (environmentId: string, { id, scope, version }: Referrer, shared: string) =>
   queryOptions<Kept>({
