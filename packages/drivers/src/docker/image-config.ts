@@ -1,5 +1,6 @@
 import { retry } from '@davit/base';
 import type { EngineConnection } from './connection.ts';
+import { DriverError } from '../errors.ts';
 import { call, EngineRefusal } from './engine-api.ts';
 import { translated } from './refusals.ts';
 
@@ -17,8 +18,8 @@ const again = { attempts: 5, firstPauseMilliseconds: 20, maximumPauseMillisecond
 
 /**
  * Returns the configuration of an image, which is empty if the engine does not have the image: the start fails in that
- * case. Fails with ENGINE_FAILED if the engine cannot read the image. Without its configuration it is unknown whether
- * its program is an init process.
+ * case. Fails with ENGINE_FAILED if the engine cannot read the image, which is retryable if the engine itself failed.
+ * Without the configuration it is unknown whether the program is an init process.
  */
 export async function readImageConfig(docker: EngineConnection, image: string, signal: AbortSignal): Promise<ImageConfig> {
   const path = `/images/${encodeURIComponent(image)}/json`;
@@ -29,6 +30,8 @@ export async function readImageConfig(docker: EngineConnection, image: string, s
     );
     return (answer.status === 404 ? null : answer.body.Config) ?? {};
   } catch (error) {
-    throw translated(error, `The image ${image} could not be read`);
+    const failure = translated(error, `The image ${image} could not be read`);
+    const isBusy = isRetryable(error) && failure instanceof DriverError && failure.code === 'ENGINE_FAILED';
+    throw isBusy ? new DriverError({ cause: 'ENGINE_FAILED', message: failure.message, error, retryable: true }) : failure;
   }
 }

@@ -186,6 +186,8 @@ defaults tcp
   timeout client 24h
   timeout server 24h
   timeout tunnel 24h
+  # All tenants share the descriptors of this process.
+  maxconn 2000
   option clitcpka
   option srvtcpka
   balance leastconn

@@ -98,13 +98,15 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
     }
     // A message of MongoDB begins with its length, which may look like the beginning of TLS.
     for (const length of ['16010000', '16030000', '16030100']) {
-      const message = `${length}01000000dd07000000`;
-      expect(await plain(Buffer.from(message, 'hex'))).toBe(`got ${message}`);
+      for (const request of ['a1b2c3d4', '04010000']) {
+        const message = `${length}${request}00000000dd070000`;
+        expect(await plain(Buffer.from(message, 'hex'))).toBe(`got ${message}`);
+      }
     }
     await expect(secure({ servername: 'z1.other.test' })).rejects.toThrow(/alert|disconnected|reset/i);
     socket.end();
     const traffic = (await gateway.traffic()).find(({ id }) => id === 'p1');
-    expect(traffic?.requests).toBe(6);
+    expect(traffic?.requests).toBe(9);
   });
 
   it('answers clients of PostgreSQL that ask for TLS, and takes nothing else from them afterwards', async () => {

@@ -38,9 +38,11 @@ const lookEveryMilliseconds = 10_000;
 const eventPauseMilliseconds = 100;
 /**
  * A look at thousands of services takes time. While events arrive without a pause, as when many environments are
- * deployed, looks take at most a tenth of the time.
+ * deployed, the looks that they cause take at most a tenth of the time, unless the pause between them would hide a
+ * fault for longer than it may be hidden.
  */
 const pauseForEachLook = 9;
+const longestPauseMilliseconds = 4_000;
 const steadyAfterMilliseconds = 60_000;
 /**
  * Milliseconds after which a process that cannot reach a cluster releases the lock for following the output there,
@@ -192,7 +194,7 @@ export class Keeper {
         this.#soon = null;
         void this.look();
       },
-      Math.max(eventPauseMilliseconds, pauseForEachLook * this.#lookMilliseconds),
+      Math.max(eventPauseMilliseconds, Math.min(pauseForEachLook * this.#lookMilliseconds, longestPauseMilliseconds)),
     );
   }
 

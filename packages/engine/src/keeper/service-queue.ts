@@ -17,7 +17,7 @@ export class ServiceQueue {
   readonly #onLate: () => void;
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  /** @param onLate is called when an action finishes after `tend` has stopped waiting for it. */
+  /** @param onLate is called when an action finishes after `run` has stopped waiting for it. */
   constructor(log: EngineParts['log'], stop: AbortSignal, onLate: () => void) {
     this.#log = log;
     this.#stop = stop;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ReleaseConfig } from '../model.ts';
 import { changedFields, fieldsOf, type ReleaseField } from './fields.ts';
 
@@ -7,7 +8,9 @@ import { changedFields, fieldsOf, type ReleaseField } from './fields.ts';
  */
 export function changesBetween(former: ReleaseConfig | null, next: ReleaseConfig): string[] {
   if (former === null) return [];
-  return changedFields(fieldsIn(former), fieldsIn(next)).map(({ path }) => path);
+  const paths = changedFields(fieldsIn(former), fieldsIn(next)).map(({ path }) => path);
+  // A port that was removed and added again has a new id, which is no setting, and its instances are replaced.
+  return paths.length === 0 && !isDeepStrictEqual(former.ports, next.ports) ? ['ports'] : paths;
 }
 
 function fieldsIn(config: ReleaseConfig): readonly ReleaseField[] {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { config } from '../testing/config.ts';
@@ -96,6 +97,8 @@ describe('what changes', () => {
 
   test('is nothing for equal configurations and for a first deployment', () => {
     expect(changesBetween(config(), config())).toEqual([]);
+    const anew = { ...config(), ports: config().ports.map((port) => ({ ...port, id: randomUUID() })) };
+    expect(changesBetween(config(), anew)).toEqual(['ports']);
     expect(changesBetween(null, config())).toEqual([]);
   });
 });

@@ -280,8 +280,9 @@ export const knownCommit = statement<{ commit: BuildCommit }>(
 export const finishDeployment = statement(
   'finish_deployment',
   `with ended as (
-     update deployment_step set status = 'FAILED', finished_at = clock_timestamp()
-      where deployment_id = $1 and status = 'RUNNING' and ${fenced})
+     update deployment_step p set status = case s.phase when 'CANCELED' then 'CANCELED' else 'FAILED' end, finished_at = clock_timestamp()
+       from deployment_service s
+      where p.deployment_id = $1 and p.status = 'RUNNING' and s.deployment_id = p.deployment_id and s.service_id = p.service_id and ${fenced})
    update deployment set status = $3, finished_at = clock_timestamp() where id = $1 and fence = $2 and status = 'RUNNING'`,
 );
 

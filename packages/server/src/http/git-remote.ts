@@ -101,7 +101,7 @@ class GitRoutes {
     const sent = pipeline([
       request.raw,
       ...(request.headers['content-encoding'] === 'gzip' ? [createGunzip()] : []),
-      atMost(isPush ? pushBytes + commandBytes : commandBytes),
+      atMost(isPush ? pushBytes + commandBytes : commandBytes, git.input),
       ...(isPush ? [objects] : []),
       untilEnded(git.input),
     ]).catch(() => git.input.destroy());
@@ -168,13 +168,16 @@ class GitRoutes {
 /** Bytes of a request besides a pack: names of references, and of commits that a client has. */
 const commandBytes = 16 * 1024 * 1024;
 
-/** Fails once more bytes pass: git keeps commands in memory, and a packed body may be a thousand times larger. */
-function atMost(bytes: number): Transform {
+/**
+ * Fails once more bytes pass while git reads them: git keeps commands in memory, and a packed body may be a thousand
+ * times larger.
+ */
+function atMost(bytes: number, input: Writable): Transform {
   let left = bytes;
   return new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       left -= chunk.length;
-      if (left < 0) done(new Error('the request is too large'));
+      if (left < 0 && input.writable) done(new Error('the request is too large'));
       else done(null, chunk);
     },
   });

@@ -34,15 +34,15 @@ export async function keepInstances(runtime: KeptService, { seen }: Look, tools:
   const ended = mine.filter(({ index, state }) => index < lasting && state !== 'RUNNING');
   // The scaler starts the instances above `serving`, and awaits them.
   const isMissing = mine.filter(({ index }) => index < serving).length < serving;
+  // The removals above may have taken long.
+  if ((ended.length > 0 || isMissing) && (await isAsSeen(parts, runtime))) {
+    // A cluster with `health` restarts its instances itself. A second restart would end the first one.
+    const { health } = driversOf(parts, tools.driver).cluster;
+    if (health === undefined) for (const instance of ended) await tools.revival.ofExit(instance);
+    if (isMissing) await startMissing(tools, runtime);
+  }
   const unprotected = mine.filter((one) => one.index < serving && needsRestartPolicy(one) && tools.isReady(one));
   if (unprotected.length > 0) await setMissingPolicies(tools, runtime, unprotected);
-  if (ended.length === 0 && !isMissing) return;
-  // The removals above may have taken long.
-  if (!(await isAsSeen(parts, runtime))) return;
-  // A cluster with `health` restarts its instances itself. A second restart would end the first one.
-  const { health } = driversOf(parts, tools.driver).cluster;
-  if (health === undefined) for (const instance of ended) await tools.revival.ofExit(instance);
-  if (isMissing) await startMissing(tools, runtime);
 }
 
 function needsRestartPolicy({ state, needsRestartPolicy: isNeeded }: Instance): boolean {
@@ -50,8 +50,8 @@ function needsRestartPolicy({ state, needsRestartPolicy: isNeeded }: Instance): 
 }
 
 /**
- * Sets the restart policy of instances that serve. Those of a deployment have it; those that the keeper started, or
- * that a deployment could not set it for, do not.
+ * Sets the restart policy of instances that run and have not failed a probe. Those of a deployment have it; those that
+ * the keeper started, or that a deployment could not set it for, do not.
  */
 async function setMissingPolicies(
   { parts, driver, attempts, call }: KeepTools,

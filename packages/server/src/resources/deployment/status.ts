@@ -1,3 +1,4 @@
+import { allEnded } from '@davit/base';
 import type { operations, Response, ServiceType } from '@davit/contract';
 import type { Queryable } from '@davit/db';
 import { deploymentState, environmentState, type EnvironmentView, type StateWord } from '@davit/engine/port';
@@ -89,10 +90,7 @@ export async function environmentStatus(
   environmentId: string,
 ): Promise<EnvironmentStatus> {
   // The deployment is read before the states of services: a status that shows its end shows theirs, too.
-  const [view, current] = await Promise.all([
-    deps.engine.environment(db, environmentId),
-    currentServices(deps, db, environmentId),
-  ]);
+  const [view, current] = await allEnded([deps.engine.environment(db, environmentId), currentServices(deps, db, environmentId)]);
   return toStatus(environmentId, view, await environmentWordsOf(deps, db, environmentId, current));
 }
 
