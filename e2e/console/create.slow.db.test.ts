@@ -60,7 +60,7 @@ test('a project, an environment and an application from a checked repository are
   await looksAt(page, 'new-application');
   const guide = page.getByRole('region', { name: 'What comes of it' });
   await guide.getByText('https://git.example.org/acme/blog.git, branch main').waitFor();
-  await guide.getByText('Everybody, at port 8080').waitFor();
+  await guide.getByText('Everybody; the process listens on port 8080').waitFor();
   // Neither another page nor another kind takes what was entered away without asking.
   for (const away of ['Overview', 'Container']) {
     await page.getByRole('link', { name: away, exact: true }).first().click();

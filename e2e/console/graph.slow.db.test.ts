@@ -91,6 +91,7 @@ test('rows never stand without the heading of their stage, also at the first ope
   const headings = page.locator('tr.stage bdi');
   await expect.poll(() => headings.allTextContents()).toEqual(['Data', 'Prepare', 'Backend', 'Frontend']);
   await page.locator('.live').getByText('Live').waitFor();
+  expect(await page.evaluate<boolean>('window.wasBare === true')).toBe(false);
   // From the overview, too, which knows the services before their stages are read.
   await page.reload();
   await page.getByRole('navigation', { name: 'Main', exact: true }).getByRole('link', { name: 'Overview' }).click();

@@ -16,6 +16,11 @@ export function commandsOf(server: string, environment?: { readonly project: str
 /** Stands for a secret that somebody is entering. */
 const hidden = '…';
 
+/** Returns whether a command contains something in place of a secret. */
+export function hidesSecret(command: string): boolean {
+  return command.includes(JSON.stringify(hidden));
+}
+
 /** Returns a copy in which the value of each pair that is marked as secret is hidden. */
 function withoutSecrets(value: Json): Json {
   if (isList(value)) return value.map(withoutSecrets);

@@ -105,7 +105,7 @@ export function Finder({ tree, location, onClose }: FinderProps): ReactNode {
         ))}
       </ul>
       {found.length === 0 && (
-        <div className="quiet-line">{tree.isPending ? 'What there is is not read yet.' : 'Nothing has this name.'}</div>
+        <div className="quiet-line">{tree.isPending ? 'Projects and services are being read.' : 'Nothing has this name.'}</div>
       )}
     </Dialog>
   );

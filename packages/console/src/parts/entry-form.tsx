@@ -141,12 +141,17 @@ interface EntryDialogProps extends EntryFormProps {
 
 /** A form in a dialog. It closes when the server has accepted the values. */
 export function EntryDialog({ title, about, isWide, onClose, onSubmit, ...form }: EntryDialogProps): ReactNode {
+  const [hasEdits, setEdits] = useState(false);
+  const onValues = (values: Json): void => {
+    setEdits(!isSame(form.initial ?? {}, values));
+    form.onValues?.(values);
+  };
   return (
-    <FormDialog label={title} onClose={onClose} {...(isWide === true && { className: 'wide' })}>
+    <FormDialog label={title} hasEdits={hasEdits} onClose={onClose} {...(isWide === true && { className: 'wide' })}>
       <div className="in form">
         <h2>{title}</h2>
         {about !== undefined && <p className="text-muted">{about}</p>}
-        <EntryForm {...form} onCancel={onClose} onSubmit={(values) => onSubmit(values).then(onClose)} />
+        <EntryForm {...form} onValues={onValues} onCancel={onClose} onSubmit={(values) => onSubmit(values).then(onClose)} />
       </div>
     </FormDialog>
   );

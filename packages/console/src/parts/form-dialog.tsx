@@ -5,12 +5,14 @@ import { Dialog } from './dialog.tsx';
 interface FormDialogProps {
   readonly label: string;
   readonly className?: string;
+  /** Whether something was entered by other means than fields, such as buttons that add rows. */
+  readonly hasEdits?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** A dialog with fields. Once something was entered, Escape and a click beside it ask before that is lost. */
-export function FormDialog({ label, className, onClose, children }: FormDialogProps): ReactNode {
+export function FormDialog({ label, className, hasEdits = false, onClose, children }: FormDialogProps): ReactNode {
   const [isEdited, setEdited] = useState(false);
   const [isAsked, ask] = useState(false);
   // An Escape may reach this dialog together with the question in it.
@@ -23,7 +25,7 @@ export function FormDialog({ label, className, onClose, children }: FormDialogPr
       className={className}
       onClose={onClose}
       onInput={() => setEdited(true)}
-      onAway={isEdited ? away : undefined}
+      onAway={isEdited || hasEdits ? away : undefined}
     >
       {children}
       {isAsked && (

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { hidesSecret } from '../command-line.ts';
 import { withoutTurns } from '../text.ts';
 import { CopyButton } from './once.tsx';
 
@@ -47,6 +48,7 @@ export function FormGuide({ facts, steps, command }: Guide): ReactNode {
           <pre className="seen" tabIndex={0} aria-label="The command">
             {command}
           </pre>
+          {hidesSecret(command) && <p className="text-muted">Write your secrets in place of the three dots.</p>}
           <CopyButton text={command} words="Copy the command" />
         </details>
       )}

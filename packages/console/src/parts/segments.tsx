@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { announceInput } from './announce-input.ts';
 
 interface SegmentsProps<Value extends string> {
   readonly label: string;
@@ -12,7 +13,15 @@ export function Segments<Value extends string>({ label, options, value, onChange
   return (
     <div className="segments" role="group" aria-label={label}>
       {options.map(([one, words]) => (
-        <button key={one} type="button" aria-pressed={one === value} onClick={() => onChange(one)}>
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === value}
+          onClick={({ currentTarget }) => {
+            onChange(one);
+            announceInput(currentTarget);
+          }}
+        >
           {words}
         </button>
       ))}

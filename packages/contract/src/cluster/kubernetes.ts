@@ -38,8 +38,8 @@ export const getClusterKubernetesEvents = operation({
 
     | Code | Cause | Remedy |
     |---|---|---|
-    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit reads none. | Use its kubeconfig, or \`streamOrganization\`. |
-    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Store its kubeconfig. |
+    | \`CLUSTER_KIND_UNSUPPORTED\` (409) | Davit reads none. | Use kubectl, or \`streamOrganization\`. |
+    | \`CLUSTER_NOT_DEPLOYED\` (409) | The cluster is only recorded. | Self-managed: store its kubeconfig. |
   `,
   scope: 'READ',
   target: 'cluster',

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { account, security, sessions } from '../../data/account.ts';
 import { send } from '../../data/send.ts';
 import { usePageLocation } from '../../frame/page-location.ts';
@@ -105,18 +105,24 @@ function Security(): ReactNode {
 function Password(): ReactNode {
   const change = useMutation({ mutationFn: (values: Parameters<typeof send>[2]) => send('changePassword', {}, values) });
   const queries = useQueryClient();
+  // A form for each change, as its fields must be empty after one.
+  const [changes, setChanges] = useState(0);
   return (
     <Box title="Password">
       <div className="form-box">
         <EntryForm
-          key={change.isSuccess ? 'changed' : 'begun'}
+          key={changes}
           entries={() => [
             { path: 'current_password', label: 'Current password', control: { kind: 'secret' } },
             { path: 'new_password', label: 'New password', help: 'At least 10 characters.', control: { kind: 'secret' } },
           ]}
           verb="Change password"
           isPlain
-          onSubmit={(values) => change.mutateAsync(values).then(() => queries.invalidateQueries(sessions))}
+          onSubmit={async (values) => {
+            await change.mutateAsync(values);
+            setChanges((count) => count + 1);
+            await queries.invalidateQueries(sessions);
+          }}
         />
         {change.isSuccess && (
           <p className="mt-3" role="status">

@@ -272,7 +272,7 @@ export function databaseEntries(values: Json, { databases }: Offers): Entry[] {
         kind: 'pick',
         options: [
           ['MANAGED', 'Davit makes backups'],
-          ['CONTAINER', 'None'],
+          ['CONTAINER', 'Only on request'],
         ],
       },
     },

@@ -23,7 +23,7 @@ test('what a new application will be follows from the form', () => {
   expect(wordsOf('APPLICATION', application)).toEqual({
     Source: 'https://git.example.org/shop.git, branch main',
     Deploys: 'At each push to the branch',
-    'Reached by': 'Everybody, at port 8080',
+    'Reached by': 'Everybody; the process listens on port 8080',
     Size: '1 to 3 instances by load, each with 0.5 cores and 1.5 GiB',
   });
   const other = { ...application, git_repository: {}, auto_deploy: false, max_running_instances: 1, ports: [] };
@@ -39,7 +39,7 @@ test('each kind says something with its first values, and nothing about a number
   expect(wordsOf('DATABASE', { type: 'REDIS', version: '7', mode: 'CONTAINER', cpu: 'much', memory: 512, storage: 10 })).toEqual({
     Database: 'Redis 7',
     'Reached by': 'Services of its environment',
-    Backups: 'None: lost data stays lost',
+    Backups: 'Only those that somebody asks for',
   });
   const job = { _job: 'cron', max_nb_restart: 2, schedule: { cronjob: { scheduled_at: '30 2 * * *', timezone: '' } } };
   expect(wordsOf('JOB', job)).toEqual({ Runs: 'At 30 2 * * *, in UTC', 'If it fails': 'It is repeated up to 2 times' });

@@ -13,9 +13,18 @@ import { bodyOf, type NewKind } from './kinds.ts';
 export function guideOf(kind: NewKind, environmentId: string, values: Json): Guide {
   return {
     facts: { title: 'What will be made', rows: factsOf(kind.type, values) },
-    steps: { title: 'What happens next', lines: ['The service is created. Nothing runs yet.', ...steps[kind.type]] },
+    steps: {
+      title: 'What happens next',
+      lines: ['The service is created. Nothing runs yet.', ...steps[kind.type], ...webhookStep(values)],
+    },
     command: callOf(kind.create, { environmentId }, filled(bodyOf(kind, values))),
   };
+}
+
+/** A push is seen only if the git host reports it. */
+function webhookStep(values: Json): readonly string[] {
+  const isNeeded = valueAt(values, 'auto_deploy') === true && textAt(values, 'git_repository.url') !== '';
+  return isNeeded ? ['Set up the webhook of the git host, on the page of git events. Until then, no push is seen.'] : [];
 }
 
 const steps: Readonly<Record<ServiceType, readonly string[]>> = {
@@ -96,7 +105,7 @@ function portsOf(values: Json, isWanted: (port: { readonly [name: string]: Json 
 
 function reachOf(values: Json): Fact {
   const publicPorts = portsOf(values, (port) => port['publicly_accessible'] === true);
-  if (publicPorts.length > 0) return ['Reached by', `Everybody, at port ${publicPorts.join(' and ')}`];
+  if (publicPorts.length > 0) return ['Reached by', `Everybody; the process listens on port ${publicPorts.join(' and ')}`];
   const ports = portsOf(values, () => true);
   return [
     'Reached by',
@@ -139,7 +148,7 @@ function databaseOf(values: Json): (Fact | null)[] {
       'Reached by',
       textAt(values, 'accessibility') === 'PUBLIC' ? 'Everybody who has the password' : 'Services of its environment',
     ],
-    ['Backups', textAt(values, 'mode') === 'MANAGED' ? 'Davit makes and proves them' : 'None: lost data stays lost'],
+    ['Backups', textAt(values, 'mode') === 'MANAGED' ? 'Davit makes and proves them' : 'Only those that somebody asks for'],
     each === null || storage === null ? null : ['Size', `${each}, and ${storage.toLocaleString('en')} GiB of storage`],
   ];
 }

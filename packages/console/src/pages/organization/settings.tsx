@@ -86,7 +86,7 @@ interface DeleteProps {
 
 function DeleteOrganization({ organizationId, name, refusal }: DeleteProps): ReactNode {
   const [isAsked, ask] = useState(false);
-  const projects = useQuery(projectsOf(organizationId)).data;
+  const { data: projects, error } = useQuery(projectsOf(organizationId));
   const queries = useQueryClient();
   const navigate = useNavigate();
   const action = useMutation({
@@ -98,7 +98,9 @@ function DeleteOrganization({ organizationId, name, refusal }: DeleteProps): Rea
   });
   const inUse =
     projects === undefined
-      ? 'Its projects are being read.'
+      ? error === null
+        ? 'Its projects are being read.'
+        : 'Its projects could not be read.'
       : projects.length === 0
         ? null
         : `Delete its ${plural(projects.length, 'project')} first.`;

@@ -54,6 +54,7 @@ export function EnvironmentSettings(): ReactNode {
               title: 'What a change does',
               lines: [
                 'Nothing is deployed or restarted.',
+                'Commands and git remotes that have the old name stop working.',
                 'With another cluster, each service moves there with its next deployment. Volumes are not moved.',
                 'The mode decides which custom roles may do what here.',
               ],

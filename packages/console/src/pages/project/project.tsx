@@ -59,7 +59,7 @@ export function ProjectPage(): ReactNode {
                   lines: [
                     'Nothing is deployed or restarted.',
                     'A webhook that is limited to the old name no longer matches.',
-                    'The command line names environments by it: davit up --environment PROJECT/ENVIRONMENT.',
+                    'Commands and git remotes that have the old name stop working: davit up --environment PROJECT/ENVIRONMENT.',
                   ],
                 },
                 command: callOf('editProject', { projectId }, values),

@@ -30,9 +30,13 @@ export function fileAt(address: string, guides: Guides): string | undefined {
   return [...guides.keys()].find((file) => file !== errors && guideAddress(file) === `/docs${address}`);
 }
 
-/** Returns where links in a file of a folder lead: other pages and their headings. Other files are not served. */
+/**
+ * Returns where links in a file of a folder lead: other pages and their headings, and other hosts. Other files are not
+ * served.
+ */
 export function addressesOfFiles(guides: Guides, folder = '.'): AddressOf {
   return (target) => {
+    if (target.startsWith('https://')) return target;
     const [, to = '', anchor = ''] = /^([\w./-]*\.md)?(#[\w-]+)?$/.exec(target) ?? [];
     if (to === '') return anchor === '' ? undefined : anchor;
     const file = path.posix.join(folder, to);

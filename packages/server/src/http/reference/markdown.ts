@@ -52,7 +52,13 @@ export function tableRows(block: string): readonly (readonly string[])[] {
   return block
     .split('\n')
     .filter((row) => !/^\|[-| ]+\|$/.test(row))
-    .map((row) => row.trim().slice(2, -2).split(' | '));
+    .map((row) =>
+      row
+        .trim()
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim().replaceAll('\\|', '|')),
+    );
 }
 
 function line(text: string, addressOf: AddressOf): string {

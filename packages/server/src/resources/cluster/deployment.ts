@@ -167,7 +167,7 @@ export function unsupported(message: string): AppError {
 export function notDeployed({ name }: { readonly name: string }, consequence: string): AppError {
   return new AppError({
     code: 'CLUSTER_NOT_DEPLOYED',
-    message: `The cluster ${name} is recorded, but Davit cannot reach it: ${consequence}. Give it a kubeconfig, or use the cluster Local.`,
+    message: `The cluster ${name} is recorded, but Davit cannot reach it: ${consequence}. Give it a kubeconfig, if it is self-managed, or use the cluster Local.`,
   });
 }
 
