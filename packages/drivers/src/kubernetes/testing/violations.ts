@@ -24,6 +24,8 @@ const largestInteger = 2 ** 31 - 1;
 const mostAnnotationBytes = 256 * 1024;
 const mostSecretBytes = 1024 * 1024;
 const mostObjectBytes = 1.5 * 1024 * 1024;
+/** Kubernetes appends a dash and the minute of a run to the name of its CronJob. */
+const mostCronJobName = 52;
 const factors: Readonly<Record<string, number>> = { m: 1e-3, '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
 /** Returns the rules that an object breaks. Empty if an API server accepts it. Pure. */
@@ -37,6 +39,7 @@ export function violationsOf(object: SomeObject): string[] {
   walk(object, '', found);
   const bytes = Buffer.byteLength(JSON.stringify(object));
   if (bytes > mostObjectBytes) found.push(`${bytes} bytes`);
+  if (kind === 'CronJob' && (metadata.name ?? '').length > mostCronJobName) found.push('a name too long for its Jobs');
   if (kind === 'Secret') found.push(...ofSecret(object));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its kind says what it is
   if (kind === 'Service') found.push(...ofService(object as Service));
@@ -71,7 +74,7 @@ function walk(value: unknown, path: string, found: string[]): void {
     if (/\/(?:requests|limits)\/[a-z]+$/.test(at) || name === 'sizeLimit') {
       if (!(quantityOf(String(member)) > 0)) found.push(`${at}: ${member}`);
     }
-    if (name === 'template' && path === '/spec') found.push(...ofMetadata(member.metadata ?? {}), ...ofPod(member.spec));
+    if (name === 'template' && path.endsWith('/spec')) found.push(...ofMetadata(member.metadata ?? {}), ...ofPod(member.spec));
     walk(member, at, found);
   }
 }
@@ -90,7 +93,8 @@ function ofPod(spec: PodSpec): string[] {
   if (new Set(volumes).size !== volumes.length) found.push('two volumes of one name');
   for (const name of volumes) if (!dnsLabel.test(name)) found.push(`volume ${name}`);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) found.push('terminationGracePeriodSeconds');
-  for (const container of spec.containers) found.push(...ofContainer(container, volumes, spec));
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+    found.push(...ofContainer(container, volumes, spec));
   return found;
 }
 
