@@ -90,7 +90,7 @@ function quantityOf(text: string): number {
 function ofPod(spec: PodSpec): string[] {
   const found: string[] = [];
   const volumes = (spec.volumes ?? []).map(({ name }) => name);
-  if (new Set(volumes).size !== volumes.length) found.push('two volumes of one name');
+  if (!isUnique(volumes)) found.push('two volumes of one name');
   for (const name of volumes) if (!dnsLabel.test(name)) found.push(`volume ${name}`);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) found.push('terminationGracePeriodSeconds');
   for (const container of [...(spec.initContainers ?? []), ...spec.containers])
@@ -111,9 +111,11 @@ function ofContainer(
     if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(one.name)) found.push(`variable ${one.name}`);
     if (!isKey(one.valueFrom?.secretKeyRef?.key ?? '')) found.push(`key of variable ${one.name}`);
   }
+  if (!isUnique(env.map((one) => one.name))) found.push('two variables of one name');
+  if (!isUnique(ports.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`))) found.push('two equal ports');
   for (const { containerPort } of ports) if (!isPort(containerPort)) found.push(`port ${containerPort}`);
   const paths = volumeMounts.map(({ mountPath }) => mountPath);
-  if (new Set(paths).size !== paths.length) found.push('two mounts at one path');
+  if (!isUnique(paths)) found.push('two mounts at one path');
   for (const mount of volumeMounts) {
     if (mount.mountPath === '' || mount.mountPath.includes(':')) found.push(`mount at ${mount.mountPath}`);
     if (!volumes.includes(mount.name)) found.push(`mount of the unknown volume ${mount.name}`);
@@ -159,9 +161,14 @@ function ofService({ spec }: Service): string[] {
   const found = ports
     .filter(({ port, name = '' }) => !isPort(port) || !dnsLabel.test(name))
     .map(({ port, name }) => `port ${port} ${name}`);
-  const names = new Set(ports.map(({ name }) => name));
-  const places = new Set(ports.map(({ port, protocol }) => `${port}/${protocol}`));
-  return names.size === ports.length && places.size === ports.length ? found : [...found, 'two equal ports'];
+  const names = ports.map(({ name }) => name);
+  const places = ports.map(({ port, protocol }) => `${port}/${protocol}`);
+  return isUnique(names) && isUnique(places) ? found : [...found, 'two equal ports'];
+}
+
+// Lists with keys, such as variables by name, may have each key once: server-side apply refuses others.
+function isUnique(keys: readonly unknown[]): boolean {
+  return new Set(keys).size === keys.length;
 }
 
 function isPort(port: unknown): boolean {

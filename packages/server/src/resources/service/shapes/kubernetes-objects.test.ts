@@ -101,8 +101,8 @@ test('the rules find what an API server would refuse', () => {
   const container = {
     name: 'main',
     image: 'x',
-    env: [{ name: 'a b' }],
-    ports: [{ containerPort: 0 }],
+    env: [{ name: 'a b' }, { name: 'a b' }],
+    ports: [{ containerPort: 0 }, { containerPort: 0 }],
     volumeMounts: [
       { name: 'v', mountPath: '/a:b' },
       { name: 'v', mountPath: '/a:b' },
@@ -120,6 +120,8 @@ test('the rules find what an API server would refuse', () => {
     'variable a b',
     'port 0',
     'two mounts',
+    'two variables',
+    'two equal ports',
     '/a:b',
     '0Mi',
   ])
