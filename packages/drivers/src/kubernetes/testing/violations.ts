@@ -24,6 +24,8 @@ const largestInteger = 2 ** 31 - 1;
 const mostAnnotationBytes = 256 * 1024;
 const mostSecretBytes = 1024 * 1024;
 const mostObjectBytes = 1.5 * 1024 * 1024;
+/** Kubernetes appends a dash and the minute of a run to the name of its CronJob. */
+const mostCronJobName = 52;
 const factors: Readonly<Record<string, number>> = { m: 1e-3, '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
 /** Returns the rules that an object breaks. Empty if an API server accepts it. Pure. */
@@ -37,6 +39,7 @@ export function violationsOf(object: SomeObject): string[] {
   walk(object, '', found);
   const bytes = Buffer.byteLength(JSON.stringify(object));
   if (bytes > mostObjectBytes) found.push(`${bytes} bytes`);
+  if (kind === 'CronJob' && (metadata.name ?? '').length > mostCronJobName) found.push('a name too long for its Jobs');
   if (kind === 'Secret') found.push(...ofSecret(object));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its kind says what it is
   if (kind === 'Service') found.push(...ofService(object as Service));
@@ -71,7 +74,7 @@ function walk(value: unknown, path: string, found: string[]): void {
     if (/\/(?:requests|limits)\/[a-z]+$/.test(at) || name === 'sizeLimit') {
       if (!(quantityOf(String(member)) > 0)) found.push(`${at}: ${member}`);
     }
-    if (name === 'template' && path === '/spec') found.push(...ofMetadata(member.metadata ?? {}), ...ofPod(member.spec));
+    if (name === 'template' && path.endsWith('/spec')) found.push(...ofMetadata(member.metadata ?? {}), ...ofPod(member.spec));
     walk(member, at, found);
   }
 }
@@ -87,10 +90,11 @@ function quantityOf(text: string): number {
 function ofPod(spec: PodSpec): string[] {
   const found: string[] = [];
   const volumes = (spec.volumes ?? []).map(({ name }) => name);
-  if (new Set(volumes).size !== volumes.length) found.push('two volumes of one name');
+  if (!isUnique(volumes)) found.push('two volumes of one name');
   for (const name of volumes) if (!dnsLabel.test(name)) found.push(`volume ${name}`);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) found.push('terminationGracePeriodSeconds');
-  for (const container of spec.containers) found.push(...ofContainer(container, volumes, spec));
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+    found.push(...ofContainer(container, volumes, spec));
   return found;
 }
 
@@ -107,9 +111,11 @@ function ofContainer(
     if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(one.name)) found.push(`variable ${one.name}`);
     if (!isKey(one.valueFrom?.secretKeyRef?.key ?? '')) found.push(`key of variable ${one.name}`);
   }
+  if (!isUnique(env.map((one) => one.name))) found.push('two variables of one name');
+  if (!isUnique(ports.map(({ containerPort, protocol }) => `${containerPort}/${protocol}`))) found.push('two equal ports');
   for (const { containerPort } of ports) if (!isPort(containerPort)) found.push(`port ${containerPort}`);
   const paths = volumeMounts.map(({ mountPath }) => mountPath);
-  if (new Set(paths).size !== paths.length) found.push('two mounts at one path');
+  if (!isUnique(paths)) found.push('two mounts at one path');
   for (const mount of volumeMounts) {
     if (mount.mountPath === '' || mount.mountPath.includes(':')) found.push(`mount at ${mount.mountPath}`);
     if (!volumes.includes(mount.name)) found.push(`mount of the unknown volume ${mount.name}`);
@@ -155,9 +161,14 @@ function ofService({ spec }: Service): string[] {
   const found = ports
     .filter(({ port, name = '' }) => !isPort(port) || !dnsLabel.test(name))
     .map(({ port, name }) => `port ${port} ${name}`);
-  const names = new Set(ports.map(({ name }) => name));
-  const places = new Set(ports.map(({ port, protocol }) => `${port}/${protocol}`));
-  return names.size === ports.length && places.size === ports.length ? found : [...found, 'two equal ports'];
+  const names = ports.map(({ name }) => name);
+  const places = ports.map(({ port, protocol }) => `${port}/${protocol}`);
+  return isUnique(names) && isUnique(places) ? found : [...found, 'two equal ports'];
+}
+
+// Lists with keys, such as variables by name, may have each key once: server-side apply refuses others.
+function isUnique(keys: readonly unknown[]): boolean {
+  return new Set(keys).size === keys.length;
 }
 
 function isPort(port: unknown): boolean {

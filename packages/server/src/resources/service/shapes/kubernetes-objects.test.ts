@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { DriverError } from '@davit/drivers';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toManifests } from '../../../../../drivers/src/kubernetes/manifests/index.ts';
 import { faultsOf } from '../../../../../drivers/src/kubernetes/testing/schemas.ts';
 import { violationsOf } from '../../../../../drivers/src/kubernetes/testing/violations.ts';
-import { cluster } from '../../../../../drivers/src/kubernetes/testing/workloads.ts';
 import { checkAnnotations } from '../../annotation-group/index.ts';
 import { Problems } from '../../shared/problems.ts';
-import { accepted, anyService, type TestService } from './testing.ts';
+import { extremes, kubernetesObjectsOf } from './testing/kubernetes-objects.ts';
+import { anyService, type TestService } from './testing.ts';
 
 /*
  * A Kubernetes API server must accept the objects of every service that the API accepts.
@@ -26,54 +24,14 @@ const image = `registry.example.org/team/web@sha256:${'0'.repeat(64)}`;
 
 /** Returns what Davit or an API server refuses. Empty if nothing. */
 function refusals(service: TestService): string[] {
-  const workload = accepted(service, { driver: clusterId, owner, image });
-  if (typeof workload === 'string') return [`API: ${workload}`];
-  try {
-    const all = toManifests(workload, cluster, workload.rollout);
-    const { namespace, networkPolicy, secrets, claims, services, disruptionBudget, controllers } = all;
-    const budgets = disruptionBudget === null ? [] : [disruptionBudget];
-    const objects = [namespace, networkPolicy, ...secrets, ...claims, ...services, ...budgets, ...controllers.slice(0, 2)];
-    return objects.flatMap((object) => [...faultsOf(object), ...violationsOf(object)]);
-  } catch (error) {
-    if (error instanceof DriverError) return [`${error.code}: ${error.message}`];
-    throw error;
-  }
+  const objects = kubernetesObjectsOf(service, { driver: clusterId, owner, image });
+  if (typeof objects === 'string') return [objects];
+  // The description of Kubernetes does not contain HTTPRoutes.
+  const described = objects.filter(({ kind }) => kind !== 'HTTPRoute');
+  return [...described.flatMap((object) => faultsOf(object)), ...objects.flatMap((object) => violationsOf(object))];
 }
 
-const probe = (seconds: number) => ({
-  type: { http: { path: `/${'a'.repeat(1999)}`, port: 65_535 } },
-  initial_delay_seconds: seconds,
-  period_seconds: seconds,
-  timeout_seconds: seconds,
-  success_threshold: seconds,
-  failure_threshold: seconds,
-});
-const ports = Array.from({ length: 100 }, (_, index) => ({
-  internal_port: 65_535 - index,
-  publicly_accessible: false,
-  protocol: (['HTTP', 'GRPC', 'TCP', 'UDP'] as const)[index % 4] ?? 'HTTP',
-}));
-const storage = Array.from({ length: 50 }, (_, index) => ({
-  type: 'FAST_SSD' as const,
-  size: 65_536,
-  mount_point: `/${`${index}/`.padEnd(190, 'a/')}x`,
-}));
-
-test.each<readonly [string, TestService]>([
-  ['the least cpu and memory', { request: { cpu: 10, memory: 6 } }],
-  ['the most cpu and memory', { request: { cpu: 2_147_483_647, memory: 2_147_483_647 } }],
-  ['no instance', { request: { min_running_instances: 0 } }],
-  ['the longest times', { request: { healthchecks: { readiness_probe: probe(86_400), liveness_probe: probe(86_400) } } }],
-  ['the shortest times', { request: { healthchecks: { readiness_probe: { ...probe(1), initial_delay_seconds: 0 } } } }],
-  ['the longest grace', { request: { ports }, settings: { 'deployment.termination_grace_period_seconds': 3600 } }],
-  ['the shortest grace', { request: { ports }, settings: { 'deployment.termination_grace_period_seconds': 1 } }],
-  ['the most ports and volumes', { request: { ports, storage } }],
-  ['the longest name', { request: { name: '漢'.repeat(255) } }],
-  ['a name that is no host name', { request: { name: '2048' } }],
-  ['the longest value of a variable', { request: {}, variables: [{ key: `A${'b'.repeat(254)}`, value: 'x'.repeat(130_000) }] }],
-  ['the largest file', { request: {}, variables: [{ key: 'A', value: 'x'.repeat(524_288), mountPath: '/opt/large' }] }],
-  ['a million characters of arguments', { request: { arguments: Array.from({ length: 100 }, () => 'x'.repeat(10_000)) } }],
-])('a service with %s', (_name, service) => {
+test.each(extremes)('a service with %s', (_name, service) => {
   expect(refusals(service)).toEqual([]);
 });
 
@@ -143,8 +101,8 @@ test('the rules find what an API server would refuse', () => {
   const container = {
     name: 'main',
     image: 'x',
-    env: [{ name: 'a b' }],
-    ports: [{ containerPort: 0 }],
+    env: [{ name: 'a b' }, { name: 'a b' }],
+    ports: [{ containerPort: 0 }, { containerPort: 0 }],
     volumeMounts: [
       { name: 'v', mountPath: '/a:b' },
       { name: 'v', mountPath: '/a:b' },
@@ -162,9 +120,13 @@ test('the rules find what an API server would refuse', () => {
     'variable a b',
     'port 0',
     'two mounts',
+    'two variables',
+    'two equal ports',
     '/a:b',
     '0Mi',
   ])
     expect(found).toContain(part);
   for (const part of ['a number below 1', 'handlers', 'successThreshold', String(2 ** 31)]) expect(found).toContain(part);
+  const cronJob = { kind: 'CronJob', metadata: { name: 'a'.repeat(53) }, spec: { jobTemplate: { spec } } };
+  expect(violationsOf(cronJob).join('\n')).toMatch(/variable a b[^]*name too long/);
 });
