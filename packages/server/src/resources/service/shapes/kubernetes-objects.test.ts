@@ -36,16 +36,14 @@ test.each(extremes)('a service with %s', (_name, service) => {
 });
 
 test('services of random values', () => {
-  let count = 0;
   const property = fc.property(anyService, (service) => {
     const found = refusals(service);
-    if (found[0]?.startsWith('API: ') === true) return;
-    count += 1;
+    // Sixty services that the API accepts.
+    fc.pre(found[0]?.startsWith('API: ') !== true);
     // Two records may name one path, and public UDP ports depend on the cluster; the start refuses both with a hint.
     expect(found.filter((one) => !one.startsWith('START_FAILED'))).toEqual([]);
   });
-  fc.assert(property, { numRuns: 300 });
-  expect(count).toBeGreaterThan(50);
+  fc.assert(property, { numRuns: 60 });
 });
 
 test.each<readonly [string, TestService, string]>([
