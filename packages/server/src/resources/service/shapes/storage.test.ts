@@ -20,6 +20,8 @@ test.each([
   '/etc/./resolv.conf',
   '/',
   '/.',
+  '/\\',
+  '/\\.',
   '/a/../b',
   // Podman's compatible API would mount another volume here.
   '/data,source=x',

@@ -20,6 +20,11 @@ export function mountPath(path: string): string {
     .replace(/(.)\/$/, '$1');
 }
 
+/** Returns whether a path means the root. Docker reads backslashes as slashes where it decides that. */
+function isRoot(path: string): boolean {
+  return mountPath(path.replaceAll('\\', '/')) === '/';
+}
+
 // Files that every image has or that the engine adds. A folder cannot be mounted over them.
 const filesOfSystem = ['passwd', 'group', 'shadow', 'hosts', 'hostname', 'resolv.conf'].map((name) => `/etc/${name}`);
 
@@ -55,7 +60,7 @@ export function toStorage(
   );
   return requested.map((storage, index) => {
     const { id = '', former: before } = ids[index] ?? {};
-    if (leavesRoot(storage.mount_point) || hasControlCharacter(storage.mount_point) || mountPath(storage.mount_point) === '/') {
+    if (leavesRoot(storage.mount_point) || hasControlCharacter(storage.mount_point) || isRoot(storage.mount_point)) {
       problems.add(`storage.${index}.mount_point`, 'must be an absolute path below /, without .. and control characters');
     } else if (isUnmountable(mountPath(storage.mount_point))) {
       problems.add(
