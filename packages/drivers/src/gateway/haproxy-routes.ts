@@ -167,10 +167,11 @@ export function tcpListener(settings: TcpListenerSettings, route: TcpRoute): str
   // A connection with TLS comes back over the abstract socket without it, so that one port accepts both. The first
   // bytes of another protocol may look like those of TLS, such as the length of a message; the tenth byte of a greeting
   // of TLS is part of a version. Whether a greeting is whole is asked last: the answer waits for as many bytes as the
-  // first ones name, which those of another protocol may never send. The last content rule is reached after the delay by a client that has sent nothing, or
-  // only a part of a greeting: otherwise it would hold three descriptors for as long as a client of a database may be
-  // idle. For the same reason the terminator has a short timeout. It ends with the handshake: after that the tunnel's
-  // counts.
+  // first ones name, which those of another protocol may never send.
+  //
+  // The last content rule is reached after the delay by a client that has sent nothing, or only a part of a greeting:
+  // otherwise it would hold three descriptors for as long as a client of a database may be idle. For the same reason
+  // the terminator has a short timeout. It ends with the handshake: after that the tunnel's counts.
   return `frontend port_${route.listenPort} from tcp
   ${bind}
   tcp-request inspect-delay ${handshakeSeconds}s

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ReleaseConfig } from '../model.ts';
 import { changedFields, fieldsOf, type ReleaseField } from './fields.ts';
 
@@ -10,7 +9,7 @@ export function changesBetween(former: ReleaseConfig | null, next: ReleaseConfig
   if (former === null) return [];
   const paths = changedFields(fieldsIn(former), fieldsIn(next)).map(({ path }) => path);
   // A port that was removed and added again has a new id, which is no setting, and its instances are replaced.
-  return paths.length === 0 && !isDeepStrictEqual(former.ports, next.ports) ? ['ports'] : paths;
+  return paths.length === 0 && JSON.stringify(former.ports) !== JSON.stringify(next.ports) ? ['ports'] : paths;
 }
 
 function fieldsIn(config: ReleaseConfig): readonly ReleaseField[] {
