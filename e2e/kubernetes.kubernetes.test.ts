@@ -107,7 +107,8 @@ describe.skipIf(cluster.missing !== null)(
       await setup.serves(web, 'second');
       answers.add('second');
       expect([...answers].toSorted()).toEqual([`first ${canary} of the day`, 'second']);
-      expect(await setup.names('Pod', web.containerId)).toHaveLength(1);
+      // The former pod drains and ends beside later deployments.
+      await expect.poll(() => setup.names('Pod', web.containerId), { timeout: 60_000 }).toHaveLength(1);
     });
 
     test('what fails says why, and the former release serves on', async () => {
