@@ -9,9 +9,13 @@ export function changesBetween(former: ReleaseConfig | null, next: ReleaseConfig
   if (former === null) return [];
   const paths = changedFields(fieldsIn(former), fieldsIn(next)).map(({ path }) => path);
   // A port that was removed and added again has a new id, which is no setting, and its instances are replaced.
-  return paths.length === 0 && JSON.stringify(former.ports) !== JSON.stringify(next.ports) ? ['ports'] : paths;
+  return paths.length === 0 && idsOf(former) !== idsOf(next) ? ['ports'] : paths;
 }
 
 function fieldsIn(config: ReleaseConfig): readonly ReleaseField[] {
   return fieldsOf({ config, commit: null, imageId: null });
+}
+
+function idsOf({ ports }: ReleaseConfig): string {
+  return ports.map(({ id }) => id).join(' ');
 }
