@@ -38,10 +38,10 @@ const lookEveryMilliseconds = 10_000;
 const eventPauseMilliseconds = 100;
 /**
  * A look at thousands of services takes time. While events arrive without a pause, as when many environments are
- * deployed, the looks that they cause take at most a tenth of the time, unless the pause between them would hide a
+ * deployed, the looks that they cause take at most a fifth of the time, unless the pause between them would hide a
  * fault for longer than it may be hidden.
  */
-const pauseForEachLook = 9;
+const pauseForEachLook = 4;
 const longestPauseMilliseconds = 4_000;
 const steadyAfterMilliseconds = 60_000;
 /**
