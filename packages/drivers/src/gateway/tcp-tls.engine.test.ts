@@ -69,6 +69,14 @@ function secure(options: { servername?: string; ca?: string; port?: number } = {
   });
 }
 
+/** Returns a connection to the port that has sent nothing yet. */
+async function connection(): Promise<Socket> {
+  const socket = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
+  setup.onEnd(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
 /** Returns the first message of a client of TLS. */
 async function greetingOfTls(): Promise<Buffer> {
   const listener = createServer();
@@ -111,12 +119,6 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
 
   it('answers clients of PostgreSQL that ask for TLS, and takes nothing else from them afterwards', async () => {
     await gateway.apply(table());
-    const connection = async (): Promise<Socket> => {
-      const socket = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
-      setup.onEnd(() => void socket.destroy());
-      await once(socket, 'connect');
-      return socket;
-    };
     const asking = await connection();
     expect(await ask(asking, kerberosRequest)).toBe('N');
     // The request arrives in pieces.
@@ -176,12 +178,6 @@ describe.skipIf(!hasHaproxy)(`a TCP port that accepts TLS, of ${title}`, () => {
 
   it('lets go of clients that never finish the handshake, and of no others however long they are idle', async () => {
     await gateway.apply(table());
-    const connection = async (): Promise<Socket> => {
-      const socket = connectTcp({ port: listenPort, host: '127.0.0.1', noDelay: true });
-      setup.onEnd(() => void socket.destroy());
-      await once(socket, 'connect');
-      return socket;
-    };
     const secured = await secure();
     const plainly = await connection();
     expect(await ask(plainly, Buffer.from('hello'))).toBe('got 68656c6c6f');
