@@ -140,7 +140,7 @@ async function makePlan(cli: Cli, session: Session, given: UpFlags): Promise<Pla
   const found = existing === null ? await detect(folder) : null;
   if (existing === null && found === null) {
     throw misused(
-      `${cli.folder} is of no kind that is known: there is no Dockerfile, package.json, requirements.txt, go.mod, Cargo.toml, pom.xml, build.gradle, composer.json, Gemfile or index.html.`,
+      `Davit does not know how to build ${cli.folder}: it has no Dockerfile, package.json, requirements.txt, go.mod, Cargo.toml, pom.xml, build.gradle, composer.json, Gemfile or index.html.`,
       'Write a Dockerfile, then run davit up again.',
     );
   }
